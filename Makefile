@@ -1,0 +1,80 @@
+# Everything lives in $(VENV). A stamp file there remembers each installation, so that a
+# second run installs nothing unless pyproject.toml has changed.
+#
+#   make demo PYTHON=/path/to/python    use this interpreter instead of looking for one
+#   make test ARGS="-k kll"             hand arguments on to pytest
+
+VENV   ?= .venv
+BIN    := $(VENV)/bin
+PIP    := $(BIN)/python -m pip --disable-pip-version-check install --quiet
+PYTHON ?=
+ARGS   ?=
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: demo test lint docs format clean help
+
+demo: $(VENV)/.installed-run ## install the package and run the demonstration
+	$(BIN)/mist demo
+
+test: $(VENV)/.installed-dev ## run the tests and the examples in the docstrings, in parallel
+	$(BIN)/python -m pytest $(ARGS)
+
+lint: $(VENV)/.installed-dev ## check style, layout and types, change nothing
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+format: $(VENV)/.installed-dev ## put the code into the project's layout
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+docs: $(VENV)/.installed-docs ## build the documentation into site/
+	$(BIN)/mkdocs build --strict
+
+clean: ## remove the environment, caches and everything that was built
+	rm -rf $(VENV) site dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find src tests benchmarks -name __pycache__ -prune -exec rm -rf {} + 2>/dev/null || true
+
+help: ## show this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+
+$(VENV)/.installed-run: pyproject.toml | $(VENV)/.created
+	@echo "Installing mist-tree into $(VENV) (needed once, takes a few minutes) ..."
+	@$(PIP) --editable .
+	@touch $@
+
+$(VENV)/.installed-dev: pyproject.toml | $(VENV)/.created
+	@echo "Installing mist-tree and the development tools into $(VENV) (needed once, takes a few minutes) ..."
+	@$(PIP) --editable '.[dev]'
+	@touch $@
+
+$(VENV)/.installed-docs: pyproject.toml | $(VENV)/.created
+	@echo "Installing mist-tree and the documentation tools into $(VENV) (needed once, takes a few minutes) ..."
+	@$(PIP) --editable '.[docs]'
+	@touch $@
+
+# A name on the PATH may be a shim without an interpreter behind it, and Debian ships python3
+# without ensurepip: so each candidate is asked, not just found.
+$(VENV)/.created:
+	@found=; bare=; \
+	for candidate in $(or $(PYTHON),python3.14 python3.13 python3.12 python3.11 python3 python); do \
+	    "$$candidate" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || continue; \
+	    if "$$candidate" -c 'import ensurepip, venv' 2>/dev/null; then found=$$candidate; break; fi; \
+	    bare=$${bare:-$$candidate}; \
+	done; \
+	if [ -z "$$found" ] && [ -n "$$bare" ]; then \
+	    version=$$("$$bare" -c 'import sys; print("%d.%d" % sys.version_info[:2])'); \
+	    echo "$$bare (Python $$version) cannot make a virtual environment: its modules venv and ensurepip are missing." >&2; \
+	    echo "On Debian and Ubuntu install the package python3-venv (or python$$version-venv), then run make again." >&2; \
+	    exit 1; \
+	fi; \
+	if [ -z "$$found" ]; then \
+	    echo "No Python 3.11 or newer found (tried: $(or $(PYTHON),python3.14 ... python3.11, python3, python))." >&2; \
+	    echo "Install one, or name it: make $(or $(firstword $(MAKECMDGOALS)),demo) PYTHON=/path/to/python3.12" >&2; \
+	    exit 1; \
+	fi; \
+	echo "Creating $(VENV) with $$found ..."; \
+	"$$found" -m venv $(VENV) || { \
+	    echo "$$found could not create $(VENV). On Debian and Ubuntu the package python3-venv is needed." >&2; exit 1; }
+	@touch $@

@@ -1,0 +1,30 @@
+"""Streaming decision trees for data whose classes keep arriving.
+
+The package's names load on first use, so ``import mist`` stays light.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from mist.classifier import MistClassifier
+
+_HOMES = {"MistClassifier": "mist.classifier"}
+
+__all__ = ["MistClassifier", "__version__"]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        value = getattr(importlib.import_module(_HOMES[name]), name)
+        globals()[name] = value
+        return value
+    raise AttributeError(f"module 'mist' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_HOMES})

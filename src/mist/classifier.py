@@ -1,0 +1,766 @@
+"""`MistClassifier`: parameters, validation, and the bookkeeping of labels and columns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.exceptions import NotFittedError
+from sklearn.utils import Tags
+
+from mist.engine import inspection
+from mist.engine.growth import Split, SplitRule, learn
+from mist.engine.inheritance import n_splits
+from mist.engine.state import (
+    GAUSSIAN,
+    MAJORITY,
+    N_LEARNT,
+    N_LEAVES,
+    N_NODES,
+    SKETCH,
+    Options,
+    State,
+    new_state,
+    widen,
+)
+from mist.engine.stream import first_missing, leaf_nodes, predict_rows
+from mist.labels import Labels
+from mist.options import check_options, seed_of
+from mist.rows import (
+    Array,
+    categorical_columns,
+    check_binary_columns,
+    check_labels,
+    check_magnitudes,
+    check_rows,
+    check_weights,
+)
+
+_LEAF_KINDS = {"gaussian": GAUSSIAN, "sketch": SKETCH, "majority": MAJORITY}
+_NO_LIMIT = 2**31 - 1
+_LEARNT = (
+    "_state",
+    "_order",
+    "_labels",
+    "_splits",
+    "_keys",
+    "classes_",
+    "n_features_in_",
+    "feature_names_in_",
+)
+
+
+class LeafRow(NamedTuple):
+    """One leaf as `MistClassifier.leaf_summary` reports it.
+
+    Attributes
+    ----------
+    leaf : int
+        Node id, as `MistClassifier.apply` returns it.
+    rule : str
+        Conditions on the way from the root, joined by "and"; empty at an unsplit root.
+    rows : float
+        Weight of the rows learnt at this leaf, inherited mass left out.
+    classes : int
+        Classes with mass at this leaf (K_local).
+    impurity : float
+        Gini impurity of the leaf's class masses.
+    nbytes : int
+        Bytes of what the leaf's cells hold.
+    """
+
+    leaf: int
+    rule: str
+    rows: float
+    classes: int
+    impurity: float
+    nbytes: int
+
+
+class TreeView(NamedTuple):
+    """The tree's nodes as arrays with one entry a node; copies, so writing changes nothing.
+
+    Attributes
+    ----------
+    feature : ndarray of int64
+        Split column; -1 at a leaf.
+    threshold : ndarray of float64
+        Values <= threshold go left; NaN at a leaf.
+    left, right : ndarray of int64
+        Children; -1 at a leaf.
+    depth : ndarray of int64
+        Distance from the root.
+    """
+
+    feature: Array
+    threshold: Array
+    left: Array
+    right: Array
+    depth: Array
+
+
+class MistClassifier(ClassifierMixin, BaseEstimator):
+    """Streaming decision tree for classes that keep arriving.
+
+    Learns row by row in one pass, keeps no rows, takes new labels at any time without being
+    told, and answers at any time. Leaves split when a confidence test says so, and children
+    inherit their parent's class-conditional statistics, so a split forgets nothing.
+
+    Parameters
+    ----------
+    leaf : {"gaussian", "sketch", "majority"}, default="gaussian"
+        Leaf predictor: Gaussian naive Bayes (MIST-G), densities read from quantile sketches
+        (MIST-K), or the class masses alone.
+    grace_period : int, default=200
+        A leaf is examined each time so many more rows were observed there.
+    delta : float, default=0.1
+        Failure probability of the split test.
+    tie_threshold : float, default=0.05
+        A confidence radius below this splits on any positive gain.
+    sketch_size : int, default=64
+        Capacity k of the top level of the quantile sketches.
+    inheritance : {"gaussian", "mass", "sketch", None}, default="gaussian"
+        What children get: truncated-Gaussian moments, divided masses with moments
+        unchanged, split-column means from the sketches, or nothing.
+    discount : float, default=0.6
+        Factor on inherited masses (the paper's alpha).
+    bound : {"mcdiarmid", "rutkowski", "hoeffding"}, default="mcdiarmid"
+        Confidence radius, see `mist.engine.criterion.radius`.
+    split_test : {"gap", "gain"}, default="gap"
+        Compare with the radius the gap between the best and the second-best feature, or the
+        best gain.
+    union_bound : bool, default=True
+        Pay in the McDiarmid radius for all features and thresholds examined.
+    criterion : {"gini", "info_gain"}, default="gini"
+        Gain; ``"info_gain"`` goes with ``bound="hoeffding"`` only.
+    thresholds : {"medians", "dense", "sampled", "gaussian"}, default="medians"
+        Candidate thresholds: midpoints between class medians, an even grid, values drawn
+        from the sketches, or midpoints between class means without any sketch.
+    n_thresholds : int, default=10
+        Candidates a feature for ``"dense"`` and ``"sampled"``.
+    bandwidth : float, default=0.25
+        MIST-K: multiple of the local inter-quantile spacing (the paper's beta).
+    smoothing : float, default=1e-3
+        MIST-K: dimensionless smoothing constant (the paper's epsilon_s).
+    categorical_features : None, array-like of int, str or bool, default=None
+        The 0/1 columns, as indices, names or mask. They get a Bernoulli likelihood and the
+        threshold 0.5.
+    max_leaves : int or None, default=None
+        No split beyond so many leaves.
+    max_classes_per_leaf : int or None, default=None
+        Only the first so many classes of a leaf get a sketch; later ones are summarised by
+        their Gaussian (the paper's K_cap).
+    random_state : int, RandomState, Generator or None, default=None
+        Seed of the sketches' random bits; None stands for 0, so equal streams always give
+        equal models.
+
+    Attributes
+    ----------
+    classes_ : ndarray, shape (n_classes,)
+        Labels seen or declared so far, sorted; may grow at every call.
+    n_features_in_ : int
+        Number of columns.
+    feature_names_in_ : ndarray of str, shape (n_features_in_,)
+        Column names; only if the rows came with names.
+    n_rows_ : int
+        Rows learnt.
+    n_leaves_, n_splits_, depth_ : int
+        Size of the tree.
+    nbytes : int
+        Exact bytes of all arrays that hold what was learnt; Python objects around them and
+        the labels themselves are left out.
+    tree_ : TreeView
+        The nodes.
+    split_log_ : list of Split
+        Splits in order of time.
+
+    Notes
+    -----
+    Learning n rows in one call equals n calls with one row, bit for bit. NaN is a missing
+    value: it is skipped in the statistics and in the likelihood, and follows the child with
+    more mass. A weight of 2 means a second copy of the row, 0 that the row is absent.
+
+    References
+    ----------
+    Pham et al., "MIST: Reliable Streaming Decision Trees for Online Class-Incremental
+    Learning via McDiarmid Bound", 2026.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from mist import MistClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = MistClassifier()
+    >>> for label in range(3):  # one class after the other
+    ...     model = model.partial_fit(X[y == label], y[y == label])
+    >>> model.classes_
+    array([0, 1, 2])
+    >>> round(model.score(X, y), 2)
+    0.95
+    """
+
+    def __init__(
+        self,
+        leaf: str = "gaussian",
+        *,
+        grace_period: int = 200,
+        delta: float = 0.1,
+        tie_threshold: float = 0.05,
+        sketch_size: int = 64,
+        inheritance: str | None = "gaussian",
+        discount: float = 0.6,
+        bound: str = "mcdiarmid",
+        split_test: str = "gap",
+        union_bound: bool = True,
+        criterion: str = "gini",
+        thresholds: str = "medians",
+        n_thresholds: int = 10,
+        bandwidth: float = 0.25,
+        smoothing: float = 1e-3,
+        categorical_features: Any = None,
+        max_leaves: int | None = None,
+        max_classes_per_leaf: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.leaf = leaf
+        self.grace_period = grace_period
+        self.delta = delta
+        self.tie_threshold = tie_threshold
+        self.sketch_size = sketch_size
+        self.inheritance = inheritance
+        self.discount = discount
+        self.bound = bound
+        self.split_test = split_test
+        self.union_bound = union_bound
+        self.criterion = criterion
+        self.thresholds = thresholds
+        self.n_thresholds = n_thresholds
+        self.bandwidth = bandwidth
+        self.smoothing = smoothing
+        self.categorical_features = categorical_features
+        self.max_leaves = max_leaves
+        self.max_classes_per_leaf = max_classes_per_leaf
+        self.random_state = random_state
+
+    # --- learning ---------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Forget everything, then learn the rows in one pass.
+
+        Parameters
+        ----------
+        X : array-like or data frame, shape (n, d)
+            Numbers; NaN is missing.
+        y : array-like, shape (n,)
+            Labels: numbers, text or bools.
+        sample_weight : array-like, shape (n,), or None
+            Weights from 0 to 2**31.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            For unknown options, infinite values, labels that are no labels, lengths that
+            differ; the message names the option, or row and column.
+        """
+        fresh = type(self)(**self.get_params(deep=False))
+        fresh._learn(X, y, None, sample_weight)
+        if fresh._state.tree.counters[N_LEARNT] == 0:
+            raise ValueError("every sample_weight is 0: there is nothing to learn")
+        for name in _LEARNT:
+            vars(self).pop(name, None)
+        vars(self).update({name: v for name, v in vars(fresh).items() if name in _LEARNT})
+        return self
+
+    def partial_fit(
+        self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None
+    ) -> Self:
+        """Learn more rows; labels never seen before are welcome.
+
+        Parameters
+        ----------
+        X : array-like or data frame, shape (n, d)
+            Numbers; NaN is missing.
+        y : array-like, shape (n,)
+            Labels: numbers, text or bools.
+        classes : array-like or None
+            Labels to list in ``classes_`` before their first row. Optional: labels need not
+            be declared.
+        sample_weight : array-like, shape (n,), or None
+            Weights from 0 to 2**31.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            As for `fit`; then nothing of the call is learnt.
+
+        Examples
+        --------
+        >>> model = MistClassifier().partial_fit([[0.0], [0.2]], ["low", "low"])
+        >>> model = model.partial_fit([[5.0], [5.1]], ["high", "high"])
+        >>> model.predict([[0.1], [4.9]])
+        array(['low', 'high'], dtype='<U4')
+        """
+        self._learn(X, y, classes, sample_weight)
+        return self
+
+    def prequential(self, X: Any, y: Any, sample_weight: Any = None) -> Array:
+        """Test-then-train: predict each row, then learn it, in one compiled loop.
+
+        Parameters
+        ----------
+        X : array-like or data frame, shape (n, d)
+            Numbers; NaN is missing.
+        y : array-like, shape (n,)
+            Labels.
+        sample_weight : array-like, shape (n,), or None
+            Weights from 0 to 2**31; a row of weight 0 is predicted only.
+
+        Returns
+        -------
+        ndarray, shape (n,)
+            The prediction for every row, made before the row was learnt. A model that knows
+            no class yet answers with the first of ``classes_`` as they stand after the call.
+
+        Raises
+        ------
+        ValueError
+            As for `fit`; then nothing of the call is learnt.
+
+        Examples
+        --------
+        >>> model = MistClassifier()
+        >>> model.prequential([[0.0], [9.0], [0.1], [9.1]], [0, 1, 0, 1])
+        array([0, 0, 0, 1])
+        """
+        codes = self._learn(X, y, None, sample_weight, predict=True)
+        known = np.flatnonzero(codes >= 0)
+        out = np.full(len(codes), self.classes_[0], dtype=self.classes_.dtype)
+        out[known] = self._labels.decode(codes[known])
+        return out
+
+    def learn_one(self, x: Any, y: Any, sample_weight: float = 1.0) -> Self:
+        """Learn one row.
+
+        Parameters
+        ----------
+        x : array-like, shape (d,), or mapping
+            The row; a mapping gives values by column name, and an absent name is missing.
+            A model that starts on mappings takes its columns from the first of them, and a
+            new name adds a column.
+        y : label
+            The row's label.
+        sample_weight : float
+            Weight of the row.
+
+        Returns
+        -------
+        self
+        """
+        if isinstance(x, Mapping):
+            self._learn(self._take_names(x), [y], None, [sample_weight], checked=True)
+        else:
+            self._learn(self._one_row(x), [y], None, [sample_weight], checked=self._has_learnt())
+        return self
+
+    def _learn(
+        self,
+        X: Any,
+        y: Any,
+        classes: Any,
+        sample_weight: Any,
+        predict: bool = False,
+        checked: bool = False,
+    ) -> Array:
+        """Check everything, then learn; returns the predicted codes if asked for them.
+
+        A refused call leaves no trace, not even the column names of a first call.
+        """
+        before = dict(vars(self))
+        try:
+            check_options(self.get_params(deep=False))
+            first = not hasattr(self, "_state")
+            X = X if checked else check_rows(self, X, reset=first)
+            y = check_labels(X, y)
+            weights = check_weights(X, sample_weight)
+            if first:
+                self._start(X.shape[1])
+            check_binary_columns(self, X, self._order[self._state.options.n_numeric :])
+            labels = self._labels
+            declared = labels.plain(np.asarray(classes)) if classes is not None else []
+            distinct, at, inverse = np.unique(
+                y[weights > 0], return_index=True, return_inverse=True
+            )
+            plain = labels.plain(distinct)
+        except BaseException:
+            vars(self).clear()
+            vars(self).update(before)
+            raise
+        labels.add([plain[i] for i in np.argsort(at, kind="stable")], declared)
+        self.classes_ = labels.classes
+        codes = np.full(len(X), -1, dtype=np.int64)
+        codes[weights > 0] = labels.encode(plain)[inverse]
+        out = np.empty(len(X), dtype=np.int64) if predict else None
+        made = learn(
+            self._state, self._rule(), self._internal(X), codes, weights, labels.columns, out
+        )
+        self._splits += [s._replace(feature=int(self._order[s.feature])) for s in made]
+        return codes if out is None else out
+
+    def _start(self, n_features: int) -> None:
+        """Empty state for rows of so many columns."""
+        categorical = categorical_columns(self, self.categorical_features, n_features)
+        numeric = np.setdiff1d(np.arange(n_features), categorical)
+        self._order = np.concatenate([numeric, categorical])
+        self._labels = Labels()
+        self._splits: list[Split] = []
+        self._state = self._new_state(n_features, numeric.size, seed_of(self.random_state))
+
+    def _new_state(self, n_features: int, n_numeric: int, seed: int) -> State:
+        limit = self.max_classes_per_leaf
+        options = Options(
+            leaf=_LEAF_KINDS[self.leaf],
+            seed=seed,
+            n_numeric=n_numeric,
+            grace_period=int(self.grace_period),
+            sketched_classes=_NO_LIMIT if limit is None else int(limit),
+            bandwidth=float(self.bandwidth),
+            smoothing=float(self.smoothing),
+        )
+        return new_state(n_features, options, self._sketch_size())
+
+    def _sketch_size(self) -> int | None:
+        return None if self.thresholds == "gaussian" else int(self.sketch_size)
+
+    def _rule(self) -> SplitRule:
+        return SplitRule(**{name: getattr(self, name) for name in SplitRule._fields})
+
+    def _internal(self, X: Array) -> Array:
+        """Rows with their columns in the engine's order."""
+        in_order = self._state.options.n_numeric == X.shape[1]
+        return X if in_order else np.ascontiguousarray(X[:, self._order])
+
+    # --- answering --------------------------------------------------------------------------
+
+    def predict(self, X: Any) -> Array:
+        """Most probable label of every row; ties go to the label that sorts first.
+
+        Parameters
+        ----------
+        X : array-like or data frame, shape (n, d)
+            Numbers; NaN is missing.
+
+        Returns
+        -------
+        ndarray, shape (n,)
+            Labels.
+
+        Raises
+        ------
+        NotFittedError
+            If nothing was learnt yet.
+        """
+        return self._labels.decode(self._predict(self._checked(X)))
+
+    def predict_proba(self, X: Any) -> Array:
+        """Probability of every class for every row.
+
+        Parameters
+        ----------
+        X : array-like or data frame, shape (n, d)
+            Numbers; NaN is missing.
+
+        Returns
+        -------
+        ndarray of float64, shape (n, n_classes)
+            Columns follow ``classes_``; every row sums to 1. A class without mass at the
+            row's leaf has probability 0.
+
+        Raises
+        ------
+        NotFittedError
+            If nothing was learnt yet.
+        """
+        return self._predict_proba(self._checked(X))
+
+    def predict_log_proba(self, X: Any) -> Array:
+        """Natural logarithm of `predict_proba`; -inf where the probability is 0.
+
+        Parameters
+        ----------
+        X : array-like or data frame, shape (n, d)
+            Numbers; NaN is missing.
+
+        Returns
+        -------
+        ndarray of float64, shape (n, n_classes)
+            Columns follow ``classes_``.
+        """
+        with np.errstate(divide="ignore"):
+            return np.log(self.predict_proba(X))
+
+    def predict_one(self, x: Any) -> Any:
+        """Most probable label of one row, or None if nothing was learnt yet.
+
+        Parameters
+        ----------
+        x : array-like, shape (d,), or mapping
+            The row; absent names are missing, names never learnt are ignored.
+        """
+        if not self._has_learnt():
+            return None
+        return self._labels.decode(self._predict(self._row_to_answer(x)))[0]
+
+    def predict_proba_one(self, x: Any) -> dict[Any, float]:
+        """Probability of every class for one row, by label; empty if nothing was learnt yet.
+
+        Parameters
+        ----------
+        x : array-like, shape (d,), or mapping
+            The row; absent names are missing, names never learnt are ignored.
+        """
+        if not self._has_learnt():
+            return {}
+        shares = self._predict_proba(self._row_to_answer(x))[0]
+        return dict(zip(self.classes_.tolist(), shares.tolist(), strict=True))
+
+    def apply(self, X: Any) -> Array:
+        """Leaf of every row.
+
+        Parameters
+        ----------
+        X : array-like or data frame, shape (n, d)
+            Numbers; NaN is missing.
+
+        Returns
+        -------
+        ndarray of int64, shape (n,)
+            Node ids.
+        """
+        X = self._checked(X)
+        out = np.empty(len(X), dtype=np.int64)
+        leaf_nodes(self._state.tree.nodes, X, out)
+        return out
+
+    def _has_learnt(self) -> bool:
+        return hasattr(self, "_state") and self.n_rows_ > 0
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return self._has_learnt()
+
+    def _fitted(self) -> State:
+        if not self._has_learnt():
+            raise NotFittedError(
+                f"This {type(self).__name__} has learnt nothing yet; call partial_fit or fit first."
+            )
+        return self._state
+
+    def _checked(self, X: Any) -> Array:
+        state = self._fitted()
+        X = check_rows(self, X, reset=False)
+        check_binary_columns(self, X, self._order[state.options.n_numeric :])
+        return self._internal(X)
+
+    def _row_to_answer(self, x: Any) -> Array:
+        X = self._one_row(x)
+        check_binary_columns(self, X, self._order[self._state.options.n_numeric :])
+        return self._internal(X)
+
+    def _predict(self, X: Array) -> Array:
+        """Class codes of checked rows."""
+        out = np.empty(len(X), dtype=np.int64)
+        predict_rows(*self._parts(X), X, self._labels.columns, out, None)
+        return out
+
+    def _predict_proba(self, X: Array) -> Array:
+        """Class probabilities of checked rows."""
+        shares = np.zeros((len(X), len(self.classes_)))
+        predict_rows(*self._parts(X), X, self._labels.columns, None, shares)
+        return shares
+
+    def _parts(self, X: Array) -> tuple[Any, ...]:
+        """The state as compiled functions take it; rows with holes need other code."""
+        s = self._state
+        holes = True if s.missing is not None or first_missing(X, 0) >= 0 else None
+        return s.tree, s.missing, s.sketch, s.view, holes, s.binary, s.options
+
+    # --- single rows ------------------------------------------------------------------------
+
+    def _names(self) -> list[Any]:
+        """Names by which a mapping gives values; plain column numbers if there are no names."""
+        given = getattr(self, "_keys", getattr(self, "feature_names_in_", None))
+        return list(range(self.n_features_in_)) if given is None else list(given)
+
+    def _one_row(self, x: Any) -> Array:
+        """A single row as a checked array of shape (1, d); values may come by name."""
+        if isinstance(x, Mapping):
+            row = np.array([[x.get(name, np.nan) for name in self._names()]], dtype=np.float64)
+        else:
+            row = np.array(x, dtype=np.float64, ndmin=2)
+        if row.ndim != 2 or len(row) != 1:
+            raise ValueError(f"one row must have shape (d,), got shape {np.shape(x)}")
+        if hasattr(self, "_state") and row.shape[1] != self.n_features_in_:
+            raise ValueError(
+                f"the row has {row.shape[1]} values, {type(self).__name__} expects "
+                f"{self.n_features_in_} features"
+            )
+        check_magnitudes(self, row)
+        return row
+
+    def _take_names(self, x: Mapping[Any, Any]) -> Array:
+        """The mapping as a row, after columns were made for its new names."""
+        if not x:
+            raise ValueError("the row is empty: give at least one column by name")
+        if not hasattr(self, "_state"):
+            names = list(x)
+        else:
+            names = self._names()
+            names += [name for name in x if name not in set(names)]
+        row = np.array([[x.get(name, np.nan) for name in names]], dtype=np.float64)
+        check_magnitudes(self, row, names)
+        more = len(names) - getattr(self, "n_features_in_", len(names))
+        if more:
+            at = self._state.options.n_numeric
+            new = np.arange(self.n_features_in_, len(names))
+            widen(self._state, more, self._sketch_size())
+            self._order = np.concatenate([self._order[:at], new, self._order[at:]])
+        self._keys = names
+        self.n_features_in_ = len(names)
+        if all(isinstance(name, str) for name in names):
+            self.feature_names_in_ = np.array(names, dtype=object)
+        return row
+
+    # --- looking inside ---------------------------------------------------------------------
+
+    @property
+    def n_rows_(self) -> int:
+        """Rows learnt."""
+        return int(self._state.tree.counters[N_LEARNT])
+
+    @property
+    def n_leaves_(self) -> int:
+        """Number of leaves."""
+        return int(self._fitted().tree.counters[N_LEAVES])
+
+    @property
+    def n_splits_(self) -> int:
+        """Number of splits made."""
+        return n_splits(self._fitted())
+
+    @property
+    def depth_(self) -> int:
+        """Largest distance of a leaf from the root."""
+        state = self._fitted()
+        return int(state.tree.nodes.depth[: state.tree.counters[N_NODES]].max())
+
+    @property
+    def nbytes(self) -> int:
+        """Exact bytes of all arrays that hold what was learnt."""
+        return self._state.nbytes if hasattr(self, "_state") else 0
+
+    @property
+    def tree_(self) -> TreeView:
+        """The tree's nodes as arrays (copies)."""
+        state = self._fitted()
+        nodes, n = state.tree.nodes, int(state.tree.counters[N_NODES])
+        inner = nodes.feature[:n] >= 0
+        feature = np.where(inner, self._order[nodes.feature[:n]], -1)
+        return TreeView(
+            feature=feature.astype(np.int64),
+            threshold=np.where(inner, nodes.threshold[:n], np.nan),
+            left=nodes.left[:n].astype(np.int64),
+            right=nodes.right[:n].astype(np.int64),
+            depth=nodes.depth[:n].astype(np.int64),
+        )
+
+    @property
+    def split_log_(self) -> list[Split]:
+        """Splits in order of time."""
+        self._fitted()
+        return list(self._splits)
+
+    def leaf_summary(self) -> list[LeafRow]:
+        """All leaves as rows of a table, from left to right.
+
+        Returns
+        -------
+        list of LeafRow
+            ``pandas.DataFrame(model.leaf_summary())`` makes it a data frame.
+
+        Examples
+        --------
+        >>> model = MistClassifier().fit([[0.0], [1.0], [9.0]], ["a", "a", "b"])
+        >>> [(row.leaf, row.rows, row.classes) for row in model.leaf_summary()]
+        [(0, 3.0, 2)]
+        """
+        state, tree = self._fitted(), self.tree_
+        rules = inspection.rules(tree, self._column_names())
+        rows = []
+        for node, rule in rules:
+            leaf = int(state.tree.nodes.leaf[node])
+            masses = inspection.class_masses(state, leaf)[1]
+            rows.append(
+                LeafRow(
+                    leaf=node,
+                    rule=" and ".join(rule),
+                    rows=float(state.tree.leaves.rows[leaf]),
+                    classes=len(masses),
+                    impurity=inspection.impurity(masses, entropy=False),
+                    nbytes=inspection.leaf_bytes(state, leaf),
+                )
+            )
+        return rows
+
+    def export_text(self, *, max_classes: int = 5) -> str:
+        """The tree as indented text.
+
+        Parameters
+        ----------
+        max_classes : int
+            Classes listed at a leaf, heaviest first.
+
+        Returns
+        -------
+        str
+            One line a node.
+
+        Examples
+        --------
+        >>> model = MistClassifier().fit([[0.0], [1.0], [9.0]], ["a", "a", "b"])
+        >>> print(model.export_text())
+        leaf 0: 3 rows; a 2, b 1
+        """
+        state = self._fitted()
+        labels = self.classes_[self._labels.columns]
+        return inspection.text(state, self.tree_, self._column_names(), labels, max_classes)
+
+    def _column_names(self) -> Sequence[str]:
+        names = getattr(self, "feature_names_in_", None)
+        if names is not None:
+            return [str(name) for name in names]
+        return [f"x{j}" for j in range(self.n_features_in_)]
+
+    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
+        text = super().__repr__(N_CHAR_MAX)
+        if not self._has_learnt():
+            return text
+        rows, classes, leaves = self.n_rows_, len(self.classes_), self.n_leaves_
+        return (
+            f"{text}  # {rows:,} row{'s' * (rows != 1)}, {classes:,} class{'es' * (classes != 1)},"
+            f" {leaves:,} lea{'ves' if leaves != 1 else 'f'}, {self.nbytes / 1024:,.0f} KB"
+        )
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.classifier_tags.poor_score = self.leaf == "majority"
+        return tags

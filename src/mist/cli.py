@@ -1,0 +1,169 @@
+"""The command ``mist``: the options of its subcommands, nothing else.
+
+What a subcommand does is in :mod:`mist.commands` and imported when it runs, so that ``--help``
+answers at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from mist import __version__
+from mist.presets import PRESETS
+
+__all__ = ["app", "main"]
+
+_WRONG = 2
+_INTERRUPTED = 130
+
+app = typer.Typer(
+    name="mist",
+    help="Streaming decision trees that learn new classes as they arrive.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+
+
+class Order(StrEnum):
+    """In which order the rows of a file are learnt."""
+
+    FILE = "file"
+    CLASS_INCREMENTAL = "class-incremental"
+
+
+def main() -> None:
+    """Run the command line; the entry point of the script ``mist``."""
+    app(prog_name="mist")
+
+
+@contextmanager
+def _tidy_errors() -> Iterator[None]:
+    """One line and an exit code in place of a traceback."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        typer.echo("stopped", err=True)
+        raise typer.Exit(_INTERRUPTED) from None
+    except MemoryError:
+        typer.echo("error: not enough memory; --order file reads in chunks", err=True)
+        raise typer.Exit(_WRONG) from None
+    except (ValueError, OSError) as error:
+        message = str(error)
+        if isinstance(error, OSError) and error.filename is not None:
+            message = f"{error.filename}: {error.strerror}"
+        typer.echo(f"error: {' '.join(message.split())}", err=True)
+        raise typer.Exit(_WRONG) from None
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"mist {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_print_version, is_eager=True, help="Show the version and exit."
+        ),
+    ] = False,
+) -> None:
+    pass
+
+
+@app.command()
+def demo(
+    report: Annotated[Path, typer.Option(help="HTML file to write.")] = Path("mist-demo.html"),
+    seed: Annotated[int, typer.Option(min=0, help="Seed of splits, orders and models.")] = 42,
+    quick: Annotated[bool, typer.Option("--quick", help="At most 400 rows of each set.")] = False,
+) -> None:
+    """Run three models on four small data sets whose classes arrive one pair after another."""
+    with _tidy_errors():
+        from mist.commands.demo import demo as run_demo
+
+        run_demo(report, seed, quick)
+
+
+@app.command()
+def run(
+    file: Annotated[
+        Path, typer.Argument(help="CSV, TSV, ARFF, Parquet or NPZ file.", show_default=False)
+    ],
+    target: Annotated[
+        str | None,
+        typer.Option(
+            help="Column of the labels: its name, or its position from 0 (-1: the last). "
+            "In an NPZ file the array, 'y' if not given.",
+            show_default=False,
+        ),
+    ] = None,
+    order: Annotated[
+        Order, typer.Option(help="Order of the rows; the second reads the file into memory.")
+    ] = Order.FILE,
+    model: Annotated[
+        list[str] | None,
+        typer.Option(
+            help=f"Model to run, repeatable: {', '.join(PRESETS)}.  [default: mist-g]",
+            show_default=False,
+        ),
+    ] = None,
+    predictions: Annotated[
+        Path | None,
+        typer.Option(help="CSV file for the prediction of every row.", show_default=False),
+    ] = None,
+    report: Annotated[Path, typer.Option(help="HTML file to write.")] = Path("mist-run.html"),
+    limit: Annotated[
+        int | None, typer.Option(min=1, help="Stop after so many rows.", show_default=False)
+    ] = None,
+    chunk_rows: Annotated[int, typer.Option(min=1, help="Rows read at a time.")] = 10_000,
+    no_header: Annotated[
+        bool, typer.Option("--no-header", help="The first row is data; columns are 0, 1, ...")
+    ] = False,
+    text: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="COLUMN",
+            help="Read a column of numbers as texts, repeatable.",
+            show_default=False,
+        ),
+    ] = None,
+    ignore: Annotated[
+        list[str] | None,
+        typer.Option(metavar="COLUMN", help="Leave a column out, repeatable.", show_default=False),
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the split, order and models.")] = 42,
+) -> None:
+    """Predict, then learn every row of a file, in one pass and in bounded memory."""
+    with _tidy_errors():
+        from mist.commands.run import RunOptions
+        from mist.commands.run import run as run_file
+
+        run_file(
+            RunOptions(
+                file=file,
+                target=target,
+                order=order.value,
+                models=model or ["mist-g"],
+                chunk_rows=chunk_rows,
+                limit=limit,
+                header=not no_header,
+                text_columns=text or [],
+                ignore=ignore or [],
+                predictions=predictions,
+                report=report,
+                seed=seed,
+            )
+        )
+
+
+if __name__ == "__main__":
+    main()

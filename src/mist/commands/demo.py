@@ -1,0 +1,93 @@
+"""``mist demo``: three models on four small sets, class-incrementally."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mist.commands.output import (
+    check_output,
+    live_rate,
+    make_console,
+    make_progress,
+    print_summary,
+    write_report,
+)
+from mist.commands.tasks import make_stream, task_section
+from mist.commands.warmup import warm_up
+from mist.datasets import load_toy, make_multimodal
+from mist.evaluation import evaluate
+from mist.presets import PRESETS, make_model
+
+__all__ = ["demo"]
+
+_DATASETS = ("digits", "wine", "iris", "multimodal")
+_MODELS = ("mist-g", "mist-k", "mist-g-no-inheritance")
+_QUICK_ROWS = 400
+_CHECKPOINTS = 100
+_LEAST_STEP = 200
+"""A leaf is not looked at more often than that by default."""
+
+# A split needs evidence, so the stream on which trees are to grow is long, with few columns.
+_MULTIMODAL = {"n_samples": 100_000, "n_classes": 8, "n_features": 3, "modes": 3}
+
+
+def demo(report: Path, seed: int, quick: bool) -> None:
+    """Run the demonstration, print the table and write the report.
+
+    Parameters
+    ----------
+    report : Path
+        The HTML file to write.
+    seed : int
+        Seed of splits, orders of rows and models.
+    quick : bool
+        Use at most 400 rows of each set.
+    """
+    check_output(report)
+    console = make_console()
+    warm_up(_MODELS)
+    sections = []
+    with make_progress() as progress:
+        for name in _DATASETS:
+            X, y, source = _load(name)
+            if quick:
+                rows = np.random.default_rng(seed).permutation(len(y))[:_QUICK_ROWS]
+                X, y = X[rows], y[rows]
+            stream = make_stream(X, y, seed)
+            results = [
+                evaluate(
+                    make_model(model, seed=seed),
+                    stream,
+                    model_name=PRESETS[model].title,
+                    dataset=name,
+                    chunk=max(_LEAST_STEP, stream.n_rows // _CHECKPOINTS),
+                    progress=live_rate(progress, f"{name}: {PRESETS[model].title}", perf_counter),
+                )
+                for model in _MODELS
+            ]
+            sections.append(task_section(name, stream, results, f"Source: {source}."))
+    print_summary(console, [result for section in sections for result in section.results])
+    write_report(
+        console,
+        report,
+        "MIST demonstration",
+        "Trees that learn new classes as they arrive: one pass over each stream, task after task, "
+        f"each row predicted before it is learnt. Seed {seed}"
+        + (f", at most {_QUICK_ROWS} rows of each set." if quick else "."),
+        sections,
+        {PRESETS[model].title: make_model(model, seed=seed).get_params() for model in _MODELS},
+    )
+
+
+def _load(name: str) -> tuple[NDArray[np.float64], NDArray[Any], str]:
+    if name == "multimodal":
+        X, y = make_multimodal(**_MULTIMODAL)
+        options = ", ".join(f"{option}={value}" for option, value in _MULTIMODAL.items())
+        return X, y, f"mist.datasets.make_multimodal({options})"
+    dataset = load_toy(name)
+    return dataset.X, dataset.y, dataset.source

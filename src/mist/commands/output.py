@@ -1,0 +1,150 @@
+"""What a command shows and writes: progress, the summary table, the report."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from rich import box
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
+from rich.table import Table
+
+from mist.evaluation import StreamResult
+from mist.report import HEADINGS, Section, render_page, summarise
+
+__all__ = [
+    "check_output",
+    "live_rate",
+    "make_console",
+    "make_progress",
+    "print_summary",
+    "write_report",
+]
+
+_PLAIN_WIDTH = 120
+_ROOMY_WIDTH = 110
+
+
+def make_console() -> Console:
+    """Return the console for results; wide enough for the table when it is no terminal."""
+    console = Console(highlight=False)
+    return console if console.is_terminal else Console(highlight=False, width=_PLAIN_WIDTH)
+
+
+def make_progress() -> Progress:
+    """Return progress bars on standard error, silent when that is no terminal."""
+    console = Console(stderr=True)
+    return Progress(
+        TextColumn("{task.description}"),
+        BarColumn(bar_width=12),
+        TaskProgressColumn(),
+        TextColumn("{task.fields[note]}"),
+        console=console,
+        disable=not console.is_terminal,
+    )
+
+
+def live_rate(
+    progress: Progress, description: str, clock: Callable[[], float]
+) -> Callable[[int, int, int, Any], None]:
+    """Add a bar to `progress` and return the callback that moves it.
+
+    Parameters
+    ----------
+    progress : Progress
+        Running progress bars.
+    description : str
+        Text before the bar.
+    clock : callable
+        Returns seconds, such as ``time.perf_counter``.
+
+    Returns
+    -------
+    callable
+        For ``progress=`` of :func:`mist.evaluation.evaluate`; shows rows/s and the accuracy so far.
+    """
+    task = progress.add_task(description, total=None, note="")
+    start = clock()
+
+    def show(done: int, total: int, hits: int, model: Any) -> None:
+        rate = done / max(clock() - start, 1e-9)
+        note = f"{rate:>9,.0f} rows/s  accuracy {hits / done:.3f}"
+        progress.update(task, total=total, completed=done, note=note)
+
+    return show
+
+
+def check_output(path: Path | None, source: Path | None = None) -> None:
+    """Refuse an output path before any work is done for it.
+
+    Parameters
+    ----------
+    path : Path or None
+        File to be written.
+    source : Path or None, default=None
+        File that is read, which must not be overwritten.
+
+    Raises
+    ------
+    ValueError
+        If the folder does not exist, the path is a folder, or it is the file that is read.
+    """
+    if path is None:
+        return
+    if not path.parent.is_dir():
+        raise ValueError(f"cannot write {str(path)!r}: there is no folder {str(path.parent)!r}")
+    if path.is_dir():
+        raise ValueError(f"cannot write {str(path)!r}: it is a folder")
+    if source is not None and path.exists() and source.exists() and path.samefile(source):
+        raise ValueError(f"cannot write {str(path)!r}: it is the file that is read")
+
+
+def print_summary(console: Console, results: Sequence[StreamResult]) -> None:
+    """Print the summary table, a rule between data sets.
+
+    Parameters
+    ----------
+    console : Console
+        Where to.
+    results : sequence of StreamResult
+        One line each.
+    """
+    table = Table(
+        box=box.SIMPLE_HEAD,
+        header_style="bold",
+        show_edge=False,
+        pad_edge=False,
+        padding=(0, 1 if console.width >= _ROOMY_WIDTH else 0),
+    )
+    for i, heading in enumerate(HEADINGS):
+        table.add_column(heading, justify="left" if i < 2 else "right")
+    for i, result in enumerate(results):
+        if i and result.dataset != results[i - 1].dataset:
+            table.add_section()
+        table.add_row(*summarise(result))
+    console.print(table)
+
+
+def write_report(
+    console: Console,
+    path: Path,
+    title: str,
+    intro: str,
+    sections: Sequence[Section],
+    settings: Mapping[str, Mapping[str, Any]],
+) -> None:
+    """Write the HTML report and say where it is.
+
+    Parameters
+    ----------
+    console : Console
+        Where to say it.
+    path : Path
+        The file.
+    title, intro, sections, settings
+        See :func:`mist.report.render_page`.
+    """
+    path.write_text(render_page(title, intro, sections, settings), encoding="utf-8")
+    console.print(f"Report: {path}", soft_wrap=True)

@@ -1,0 +1,71 @@
+"""Class-incremental streams as the commands make and describe them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mist.evaluation import ClassIncrementalStream, StreamResult
+from mist.report import Section
+
+__all__ = ["make_stream", "task_section"]
+
+
+def make_stream(X: NDArray[Any], y: NDArray[Any], seed: int) -> ClassIncrementalStream:
+    """Make a stream of two classes a task, or of one where there are fewer than four.
+
+    With two classes a task, three classes would all fall into one task and nothing would arrive
+    later.
+
+    Parameters
+    ----------
+    X : ndarray, shape (n, d)
+        Rows.
+    y : ndarray, shape (n,)
+        Labels.
+    seed : int
+        Seed of the split and of the order of rows.
+
+    Returns
+    -------
+    ClassIncrementalStream
+        The stream.
+    """
+    per_task = 2 if len(np.unique(y)) >= 4 else 1
+    return ClassIncrementalStream(X, y, classes_per_task=per_task, seed=seed)
+
+
+def task_section(
+    dataset: str, stream: ClassIncrementalStream, results: Sequence[StreamResult], origin: str = ""
+) -> Section:
+    """Gather runs over a class-incremental stream for the report.
+
+    Parameters
+    ----------
+    dataset : str
+        Name of the data set.
+    stream : ClassIncrementalStream
+        The stream the models saw.
+    results : sequence of StreamResult
+        One a model.
+    origin : str, default=""
+        A sentence on where the data come from.
+
+    Returns
+    -------
+    Section
+        With a border at the start of every task but the first.
+    """
+    held_out = sum(len(task.y_test) for task in stream)
+    tasks = f"{len(stream)} task{'s' if len(stream) > 1 else ''}"
+    return Section(
+        dataset,
+        f"{stream.n_rows:,} rows to learn and {held_out:,} held out, {stream.n_features} columns, "
+        f"{len(stream.classes)} classes in {tasks}. {origin}".rstrip(),
+        results,
+        stream.boundaries[:-1],
+        [f"task {number}" for number in range(2, len(stream) + 1)],
+    )

@@ -1,0 +1,41 @@
+"""A labelled table with its names and its origin."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, eq=False)
+class Dataset:
+    """A labelled table, the names in it and where it comes from.
+
+    Examples
+    --------
+    >>> from mist.datasets import load_toy
+    >>> wine = load_toy("wine")
+    >>> wine.X.shape, wine.feature_names[0], wine.class_names
+    ((178, 13), 'alcohol', ('class_0', 'class_1', 'class_2'))
+    """
+
+    name: str
+    """Short name."""
+
+    X: NDArray[np.float64]
+    """Rows, shape (n, d)."""
+
+    y: NDArray[Any]
+    """Labels, shape (n,); label k of K integer labels 0 to K - 1 is called ``class_names[k]``."""
+
+    feature_names: tuple[str, ...]
+    """Names of the d columns."""
+
+    class_names: tuple[str, ...]
+    """Names of the K classes, in label order."""
+
+    source: str
+    """Where the table comes from."""
+
+    licence: str
+    """Terms under which it may be used."""

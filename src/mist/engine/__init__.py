@@ -1,0 +1,19 @@
+"""The compiled core: plain functions on arrays, one noun of the method a file.
+
+========================  =======================================================
+``state``                 the arrays that are the tree, and how they grow
+``random``                counter-based random numbers
+``kll``                   columnar KLL quantile sketch, one a cell
+``moments``               Welford moments and the Gaussian log density (MIST-G)
+``density``               sketch log density (MIST-K)
+``thresholds``            candidate thresholds and the class masses left of them
+``criterion``             split gains, confidence radii and the split test
+``inheritance``           what two children get from their parent
+``stream``                route, learn, predict, test-then-train
+``growth``                split attempts: the rare work between compiled runs
+========================  =======================================================
+
+A *cell* is what one leaf knows about one class. Inside the engine, columns stand in
+*internal order*: numeric columns first, then categorical (0/1) columns; classes are
+*codes*, numbered in the order in which they were first learnt.
+"""

@@ -1,0 +1,185 @@
+"""Learning with growth: the compiled loop, and the rare work between its runs."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from mist.engine import thresholds
+from mist.engine.criterion import best_and_second, best_splits, impurity, radius
+from mist.engine.inheritance import split_leaf
+from mist.engine.state import (
+    N_LEARNT,
+    N_LEAVES,
+    State,
+    reserve_cells,
+    reserve_items,
+    reserve_missing,
+)
+from mist.engine.stream import ATTEMPT, FULL_CELLS, FULL_ITEMS, first_missing, run
+
+Array = np.ndarray[Any, Any]
+
+
+class SplitRule(NamedTuple):
+    """When a leaf splits, where, and what its children get."""
+
+    bound: str
+    split_test: str
+    union_bound: bool
+    criterion: str
+    delta: float
+    tie_threshold: float
+    thresholds: str
+    n_thresholds: int
+    inheritance: str | None
+    discount: float
+    max_leaves: int | None
+
+
+class Split(NamedTuple):
+    """One split that was made.
+
+    Attributes
+    ----------
+    node : int
+        Node id that was a leaf before.
+    feature : int
+        Column index.
+    threshold : float
+        Values <= threshold go left.
+    rows : float
+        Weight observed at the leaf when it split.
+    gain : float
+        Gain of the split.
+    radius : float
+        Confidence radius it was tested against.
+    seen : int
+        Rows the model had learnt in all.
+    """
+
+    node: int
+    feature: int
+    threshold: float
+    rows: float
+    gain: float
+    radius: float
+    seen: int
+
+
+def learn(
+    state: State,
+    rule: SplitRule,
+    X: Array,
+    codes: Array,
+    weights: Array,
+    ranks: Array,
+    out: Array | None,
+) -> list[Split]:
+    """Learn rows one after another; with ``out`` given, predict each before it is learnt.
+
+    Parameters and shapes as in `mist.engine.stream.run`, but ``X`` may hold NaN.
+
+    Returns
+    -------
+    list of Split
+        Splits made on the way, features in internal order.
+    """
+    splits: list[Split] = []
+    row, n = 0, len(X)
+    while row < n:
+        end = n
+        if state.missing is None:
+            hole = first_missing(X, row)
+            if hole == row:
+                reserve_missing(state)
+            elif hole > row:
+                end = hole
+        while row < end:
+            row, reason, detail = run(
+                state.tree,
+                state.missing,
+                state.sketch,
+                state.view,
+                state.binary,
+                state.options,
+                X[:end],
+                codes,
+                weights,
+                row,
+                ranks,
+                out,
+            )
+            if reason == FULL_CELLS:
+                reserve_cells(state, 1)
+            elif reason == FULL_ITEMS:
+                reserve_items(state, detail)
+            elif reason == ATTEMPT:
+                made = attempt(state, rule, detail)
+                splits += [made] if made else []
+    return splits
+
+
+def attempt(state: State, rule: SplitRule, leaf: int) -> Split | None:
+    """Examine a leaf and split it if the test says so (Algorithm 1, GapTest)."""
+    tree = state.tree
+    leaves = tree.leaves
+    leaves.tried[leaf] = int(leaves.rows[leaf] // state.options.grace_period)
+    if rule.max_leaves is not None and tree.counters[N_LEAVES] >= rule.max_leaves:
+        return None
+    cells = thresholds.observed_cells(tree, leaf)
+    if cells.size < 2:
+        return None
+    entropy = rule.criterion == "info_gain"
+    rows = float(leaves.rows[leaf])
+    by_class = rule.thresholds in ("medians", "gaussian")
+    eps = radius(
+        rule.bound,
+        rows,
+        rule.delta,
+        n_features=state.n_features,
+        n_thresholds=cells.size - 1 if by_class else rule.n_thresholds,
+        n_classes=cells.size,
+        union_bound=rule.union_bound,
+        entropy=entropy,
+    )
+    tie = eps < rule.tie_threshold
+    # No gain exceeds the impurity of the leaf, so a larger radius cannot be passed.
+    if not tie and state.missing is None and impurity(tree.cells.count[cells], entropy) < eps:
+        return None
+    candidates = _candidates(state, rule, leaf, cells)
+    gains, places = np.empty(state.n_features), np.empty(state.n_features)
+    best_splits(tree, state.missing, state.sketch, cells, candidates, entropy, gains, places)
+    best, second = best_and_second(gains)
+    if best < 0:
+        return None
+    statistic = gains[best] - second if rule.split_test == "gap" else gains[best]
+    if not (statistic > eps or tie):
+        return None
+    made = Split(
+        node=int(leaves.node[leaf]),
+        feature=best,
+        threshold=float(places[best]),
+        rows=rows,
+        gain=float(gains[best]),
+        radius=eps,
+        seen=int(tree.counters[N_LEARNT]),
+    )
+    split_leaf(state, leaf, best, made.threshold, rule.inheritance, rule.discount)
+    return made
+
+
+def _candidates(state: State, rule: SplitRule, leaf: int, cells: Array) -> Array:
+    n_numeric = state.options.n_numeric
+    if n_numeric == 0:
+        return np.empty((1, 0))
+    if rule.thresholds == "dense":
+        return thresholds.dense_grid(state.tree, state.sketch, cells, rule.n_thresholds)
+    if rule.thresholds == "sampled":
+        node, tried = state.tree.leaves.node[leaf], state.tree.leaves.tried[leaf]
+        seed = state.options.seed
+        m = rule.n_thresholds
+        return thresholds.sampled(state.tree, state.sketch, cells, m, seed, node, tried)
+    medians = thresholds.class_medians(state.tree, state.missing, state.sketch, cells, n_numeric)
+    return thresholds.midpoints(medians)

@@ -1,0 +1,207 @@
+"""What two children get from their parent.
+
+Every class's mass is divided at the threshold, its moments in the split column become those
+of a Gaussian truncated there, and in all other columns they stay (Eq. 3, Algorithm "Split
+with Bayesian Inheritance" and the appendix "Truncated-Gaussian Moment Updates"). The
+discount scales masses only.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from mist.engine import kll
+from mist.engine.moments import refresh_leaf
+from mist.engine.state import (
+    GAUSSIAN,
+    HIGH,
+    LOW,
+    M2,
+    MAJORITY,
+    MEAN,
+    N_NODES,
+    State,
+    append_cells,
+    clear_leaf,
+    detach_cells,
+    free_cells,
+    leaf_cells,
+    new_leaf,
+    new_node,
+    reserve_cells,
+    reserve_nodes,
+)
+
+LEAST_MASS = 0.5
+"""A class with less inherited mass than this gets no cell at a child."""
+
+Array = np.ndarray[Any, Any]
+
+
+def truncated_moments(mean: Array, variance: Array, v: float, left: bool) -> tuple[Array, Array]:
+    """Mean and variance of Gaussians truncated at a threshold.
+
+    Parameters
+    ----------
+    mean, variance : ndarray, shape (n,)
+        Moments of the whole Gaussians.
+    v : float
+        Threshold.
+    left : bool
+        Keep X <= v; otherwise X >= v.
+
+    Returns
+    -------
+    mean, variance : ndarray, shape (n,)
+        Moments of the part that is kept; a variance of 0 leaves both unchanged.
+
+    Notes
+    -----
+    phi(z)/Phi(z) is taken as sqrt(2/pi)/erfcx(-z/sqrt(2)), which is finite and accurate
+    far out in either tail. The variance is clipped to [0, variance].
+
+    Examples
+    --------
+    >>> m, s2 = truncated_moments(np.zeros(1), np.ones(1), 0.0, left=True)
+    >>> print(m.round(4), s2.round(4))
+    [-0.7979] [0.3634]
+    """
+    from scipy.special import erfcx
+
+    deviation = np.sqrt(variance)
+    z = np.divide(v - mean, deviation, out=np.zeros_like(mean), where=deviation > 0)
+    # The right part is the left part of the mirrored Gaussian.
+    z = z if left else -z
+    hazard = math.sqrt(2 / math.pi) / erfcx(-z / math.sqrt(2))
+    kept_mean = mean - deviation * hazard if left else mean + deviation * hazard
+    kept_variance = np.clip(variance * (1 - hazard * (z + hazard)), 0, variance)
+    return kept_mean, kept_variance
+
+
+def _fractions(mean: Array, variance: Array, v: float) -> tuple[Array, Array]:
+    """Share of every Gaussian on the left and on the right of a threshold."""
+    from scipy.special import ndtr
+
+    deviation = np.sqrt(variance)
+    side = np.where(mean <= v, np.inf, -np.inf)
+    z = np.divide(v - mean, deviation, out=side, where=deviation > 0)
+    return ndtr(z), ndtr(-z)
+
+
+def split_leaf(
+    state: State, leaf: int, feature: int, v: float, inheritance: str | None, discount: float
+) -> None:
+    """Turn a leaf into a split with two leaves that inherit from it.
+
+    Parameters
+    ----------
+    state : State
+        The model; changed in place.
+    leaf : int
+        Index of the leaf in ``state.tree.leaves``.
+    feature : int
+        Split column, in internal order.
+    v : float
+        Threshold: x <= v goes left.
+    inheritance : {"gaussian", "mass", "sketch", None}
+        What the children get.
+    discount : float
+        Factor on the inherited masses (the paper's alpha).
+    """
+    reserve_nodes(state)
+    reserve_cells(state, 2 * int(state.tree.leaves.n_cells[leaf]))
+    tree, missing, sketch = state.tree, state.missing, state.sketch
+    cells, nodes, stats = tree.cells, tree.nodes, tree.stats
+    parents = leaf_cells(tree, leaf)
+    node = int(tree.leaves.node[leaf])
+    left, right = new_node(tree, nodes.depth[node]), new_node(tree, nodes.depth[node])
+    nodes.feature[node], nodes.threshold[node] = feature, v
+    nodes.left[node], nodes.right[node], nodes.leaf[node] = left, right, -1
+
+    weight = cells.weight[parents]
+    seen = weight if missing is None else missing.cell[parents, feature]
+    mean = stats[parents, MEAN, feature]
+    variance = np.divide(stats[parents, M2, feature], seen, out=np.zeros_like(mean), where=seen > 0)
+    numeric = feature < state.options.n_numeric
+    shares = _fractions(mean, variance, v) if numeric else (1 - mean, mean)
+    known = [share * seen for share in shares]
+    takes_unknown = known[0].sum() >= known[1].sum()
+
+    detach_cells(tree, leaf)
+    for side, child in enumerate((left, right)):
+        unknown = np.maximum(weight - seen, 0.0) if takes_unknown == (side == 0) else 0.0
+        inherited = discount * (known[side] + unknown)
+        kept = (
+            np.flatnonzero(inherited >= LEAST_MASS) if inheritance else np.zeros(0, dtype=np.intp)
+        )
+        orphan = kept.size == 0
+        if side == 0:
+            slot = leaf
+            clear_leaf(tree, slot, child, orphan)
+        else:
+            slot = new_leaf(tree, child, orphan)
+        if missing is not None:
+            missing.leaf[slot] = 0.0
+        if orphan:
+            born = append_cells(tree, slot, cells.code[parents])
+            cells.weight[born] = weight
+            if missing is not None:
+                missing.cell[born] = 0.0
+            continue
+        old = parents[kept]
+        born = append_cells(tree, slot, cells.code[old])
+        ratio = inherited[kept] / weight[kept]
+        own = discount * known[side][kept]
+        cells.weight[born] = inherited[kept]
+        stats[born, MEAN] = stats[old, MEAN]
+        stats[born, M2] = stats[old, M2] * ratio[:, None]
+        if numeric:
+            new_mean, new_variance = mean[kept], variance[kept]
+            if inheritance != "mass":
+                new_mean, new_variance = truncated_moments(new_mean, new_variance, v, side == 0)
+            if inheritance == "sketch" and sketch is not None:
+                new_mean = _sketch_means(tree, sketch, old, feature, v, side, new_mean)
+        else:
+            new_mean, new_variance = np.full(kept.size, float(side)), np.zeros(kept.size)
+        stats[born, MEAN, feature] = np.where(own > 0, new_mean, 0.0)
+        stats[born, M2, feature] = np.where(own > 0, new_variance, 0.0) * own
+        if missing is not None:
+            missing.cell[born] = missing.cell[old] * ratio[:, None]
+            missing.cell[born, feature] = own
+            missing.leaf[slot] = missing.cell[born].sum(axis=0)
+        tree.leaves.weight[slot] = cells.weight[born].sum()
+        tree.spread[slot] = stats[born, M2].sum(axis=0)
+        nodes.mass[child] = tree.leaves.weight[slot]
+        if state.options.leaf != MAJORITY:
+            refresh_leaf(
+                tree, missing, slot, state.options.n_numeric, state.options.leaf == GAUSSIAN
+            )
+    if sketch is not None:
+        for cell in parents:
+            kll.free_sketch(tree, sketch, cell)
+    free_cells(tree, parents)
+
+
+def _sketch_means(
+    tree: Any, sketch: Any, parents: Array, feature: int, v: float, side: int, fallback: Array
+) -> Array:
+    """Child means from the parent's quantiles (appendix, SketchInherit)."""
+    out = fallback.copy()
+    cells, ends = tree.cells, sketch.ends
+    for i, cell in enumerate(parents):
+        if cells.start[cell] < 0 or not ends[cell, LOW, feature] <= ends[cell, HIGH, feature]:
+            continue
+        values, weights = np.empty(cells.used[cell]), np.empty(cells.used[cell])
+        r = kll.rank(cells, sketch, cell, feature, v)
+        q = r / 2 if side == 0 else r + (1 - r) / 2
+        q = min(max(q, 0.01), 0.99)
+        out[i] = kll.quantile(cells, sketch, cell, feature, q, values, weights)
+    return out
+
+
+def n_splits(state: State) -> int:
+    """Number of splits made so far."""
+    return (int(state.tree.counters[N_NODES]) - 1) // 2

@@ -1,0 +1,83 @@
+"""Reading a tree: rules, class masses and bytes of its leaves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from mist.engine.criterion import impurity
+from mist.engine.state import ROOMS, State, leaf_cells
+
+__all__ = ["class_masses", "impurity", "leaf_bytes", "rules", "text"]
+
+Array = np.ndarray[Any, Any]
+
+
+def _walk(tree: Any, names: Sequence[str]) -> Iterator[tuple[int, tuple[str, ...]]]:
+    """All nodes, parents first and left before right, with the conditions that lead there."""
+    stack: list[tuple[int, tuple[str, ...]]] = [(0, ())]
+    while stack:
+        node, path = stack.pop()
+        yield node, path
+        if tree.feature[node] >= 0:
+            name, v = names[tree.feature[node]], float(tree.threshold[node])
+            stack.append((int(tree.right[node]), (*path, f"{name} > {v:.6g}")))
+            stack.append((int(tree.left[node]), (*path, f"{name} <= {v:.6g}")))
+
+
+def rules(tree: Any, names: Sequence[str]) -> list[tuple[int, tuple[str, ...]]]:
+    """Leaves from left to right, each with the conditions on its path."""
+    return [(node, path) for node, path in _walk(tree, names) if tree.feature[node] < 0]
+
+
+def class_masses(state: State, leaf: int) -> tuple[Array, Array]:
+    """Class codes and masses of a leaf, heaviest first."""
+    cells = leaf_cells(state.tree, leaf)
+    order = np.argsort(-state.tree.cells.weight[cells], kind="stable")
+    return state.tree.cells.code[cells][order], state.tree.cells.weight[cells][order]
+
+
+def leaf_bytes(state: State, leaf: int) -> int:
+    """Bytes of what a leaf's cells hold: moments, caches and sketches."""
+    cells = leaf_cells(state.tree, leaf)
+    n = state.tree.spread[leaf].nbytes
+    per_cell = [state.tree.cells, state.tree.stats]
+    if state.missing is not None:
+        per_cell.append(state.missing.cell)
+        n += state.missing.leaf[leaf].nbytes
+    if state.sketch is not None:
+        sketch, records = state.sketch, state.tree.cells
+        per_cell += [sketch.sizes, sketch.ends]
+        blocks = records.room[cells[records.start[cells] >= 0]]
+        rows = int(sketch.plan[ROOMS, blocks].sum())
+        pools = 1 if state.view is None else 3
+        n += pools * rows * state.options.n_numeric * sketch.items.itemsize
+    if state.view is not None:
+        per_cell.append(state.view.count)
+    return int(n + len(cells) * sum(a[:1].nbytes for a in per_cell))
+
+
+def text(
+    state: State, tree: Any, names: Sequence[str], labels: Sequence[Any], max_classes: int
+) -> str:
+    """The tree as indented text, one line a node."""
+    lines = []
+    for node, path in _walk(tree, names):
+        depth = len(path)
+        indent = "|   " * max(depth - 1, 0) + "|--- " * (depth > 0)
+        condition = f"{path[-1]}: " if path and tree.feature[node] < 0 else path[-1] if path else ""
+        if tree.feature[node] >= 0:
+            if condition:
+                lines.append(f"{indent}{condition}")
+            continue
+        leaf = int(state.tree.nodes.leaf[node])
+        codes, masses = class_masses(state, leaf)
+        shown = ", ".join(
+            f"{labels[c]} {m:.4g}" for c, m in zip(codes[:max_classes], masses, strict=False)
+        )
+        more = f" and {len(codes) - max_classes} more" if len(codes) > max_classes else ""
+        rows = float(state.tree.leaves.rows[leaf])
+        lines.append(f"{indent}{condition}leaf {node}: {rows:.6g} rows; {shown}{more}")
+    return "\n".join(lines)

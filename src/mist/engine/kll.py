@@ -1,0 +1,395 @@
+"""Columnar KLL quantile sketch: one a cell, all numeric columns side by side.
+
+All columns of a cell see the same number of rows, so they share their level structure: a
+level is a matrix of rows, learning is one row copy, and a compaction sorts every column of
+one level and lets every second row rise with doubled weight. A missing value is stored as
++inf (which input may not hold), sorts last and is left out of ranks.
+
+Levels are packed into one block of rows, the top level first: half of a compacted level
+then becomes part of the level above by standing where it is.
+
+One random bit a compaction serves all columns: every column's sketch is distributed as if
+it had its own, and the order of the columns cannot change any answer.
+
+Reference: Karnin, Lang and Liberty, "Optimal quantile approximation in streams", 2016.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mist.engine.compiled import exact, inlined
+from mist.engine.random import COMPACTION, draw
+from mist.engine.state import CAPS, FREE, HIGH, LOW, N_ITEMS, ROOMS, TOTALS
+
+_LANES = 8
+
+
+@inlined
+def copies_bits(copies):
+    """Number of set bits: rows that so many copies take."""
+    n = 0
+    while copies > 0:
+        n += copies & 1
+        copies >>= 1
+    return n
+
+
+@exact
+def _room_for(sketch, n_rows):
+    room = 0
+    while sketch.plan[ROOMS, room] < n_rows:
+        room += 1
+    return room
+
+
+@inlined
+def rows_lacking(tree, sketch, cell, copies):
+    """Pool rows that must be reserved before the cell can take so many copies of a row."""
+    need = copies_bits(copies)
+    if cell >= 0 and tree.cells.start[cell] >= 0:
+        need += tree.cells.used[cell]
+        if need <= sketch.plan[ROOMS, tree.cells.room[cell]]:
+            return 0
+    room = _room_for(sketch, need)
+    rows = sketch.plan[ROOMS, room]
+    if sketch.plan[FREE, room] >= 0:
+        return 0
+    if tree.counters[N_ITEMS] + rows <= len(sketch.items):
+        return 0
+    return rows
+
+
+@exact
+def _take_block(tree, sketch, room):
+    """A block of rows from the chain of free ones, or else from the pool's spare end."""
+    start = sketch.plan[FREE, room]
+    if start >= 0:
+        # A free block's first number is the start of the next free one.
+        sketch.plan[FREE, room] = np.int64(sketch.items[start, 0])
+        return start
+    start = tree.counters[N_ITEMS]
+    tree.counters[N_ITEMS] += sketch.plan[ROOMS, room]
+    return start
+
+
+@exact
+def _give_block(sketch, start, room):
+    sketch.items[start, 0] = sketch.plan[FREE, room]
+    sketch.plan[FREE, room] = start
+
+
+@exact
+def new_sketch(tree, sketch, view, cell, copies):
+    """Give a cell an empty sketch."""
+    cells = tree.cells
+    room = _room_for(sketch, copies_bits(copies))
+    cells.start[cell] = _take_block(tree, sketch, room)
+    cells.room[cell] = room
+    cells.used[cell] = 0
+    cells.levels[cell] = 1
+    cells.flips[cell] = 0
+    sketch.sizes[cell, :] = 0
+    sketch.ends[cell, LOW] = np.inf
+    sketch.ends[cell, HIGH] = -np.inf
+    if view is not None:
+        view.count[cell, :] = 0
+
+
+@exact
+def free_sketch(tree, sketch, cell):
+    """Take a cell's sketch away."""
+    cells = tree.cells
+    if cells.start[cell] >= 0:
+        _give_block(sketch, cells.start[cell], cells.room[cell])
+        cells.start[cell] = -1
+
+
+@exact
+def _widen(tree, sketch, view, cell, n_rows):
+    """Move a cell's sketch to a larger block; the pool rows must have been reserved."""
+    cells, d = tree.cells, sketch.ends.shape[2]
+    old_start, old_room = cells.start[cell], cells.room[cell]
+    room = _room_for(sketch, n_rows)
+    start = _take_block(tree, sketch, room)
+    for k in range(cells.used[cell]):
+        for j in range(d):
+            sketch.items[start + k, j] = sketch.items[old_start + k, j]
+    if view is not None:
+        old, new = sketch.plan[ROOMS, old_room], sketch.plan[ROOMS, room]
+        for j in range(d):
+            a, b = start * d + j * new, old_start * d + j * old
+            for i in range(view.count[cell, j]):
+                view.values[a + i] = view.values[b + i]
+                view.mass[a + i] = view.mass[b + i]
+    _give_block(sketch, old_start, old_room)
+    cells.start[cell] = start
+    cells.room[cell] = room
+
+
+@inlined
+def update(tree, sketch, view, cell, X, i, copies, seed, node, code):
+    """Learn so many copies of a row; a whole number of copies goes in by its binary digits."""
+    cells, d = tree.cells, sketch.ends.shape[2]
+    need = cells.used[cell] + copies_bits(copies)
+    if need > sketch.plan[ROOMS, cells.room[cell]]:
+        _widen(tree, sketch, view, cell, need)
+    ends = sketch.ends
+    for j in range(d):
+        # Comparisons with NaN are false, so a missing value changes neither end.
+        low, high = ends[cell, LOW, j], ends[cell, HIGH, j]
+        ends[cell, LOW, j] = X[i, j] if X[i, j] < low else low
+        ends[cell, HIGH, j] = X[i, j] if X[i, j] > high else high
+    level = 0
+    while copies > 0:
+        if copies & 1:
+            _insert(cells, sketch, view, cell, X, i, level)
+            while cells.used[cell] >= sketch.plan[TOTALS, cells.levels[cell]]:
+                _compact(cells, sketch, view, cell, seed, node, code)
+        copies >>= 1
+        level += 1
+
+
+@inlined
+def _insert(cells, sketch, view, cell, X, i, level):
+    items, d = sketch.items, sketch.ends.shape[2]
+    cells.levels[cell] = max(cells.levels[cell], level + 1)
+    used = cells.used[cell]
+    at = cells.start[cell] + used
+    last = at
+    for below in range(level):
+        at -= sketch.sizes[cell, below]
+    # Rows of lower levels make way, last row first.
+    for k in range(last, at, -1):
+        for j in range(d):
+            items[k, j] = items[k - 1, j]
+    for j in range(d):
+        items[at, j] = X[i, j] if X[i, j] == X[i, j] else np.inf
+    cells.used[cell] = used + 1
+    sketch.sizes[cell, level] += 1
+    if view is not None:
+        _insert_sorted(cells, sketch, view, cell, X, i, 2.0**level)
+
+
+@exact
+def _insert_sorted(cells, sketch, view, cell, X, i, weight):
+    values, mass = view.values, view.mass
+    d = sketch.ends.shape[2]
+    room = sketch.plan[ROOMS, cells.room[cell]]
+    for j in range(d):
+        if X[i, j] != X[i, j]:
+            continue
+        base = cells.start[cell] * d + j * room
+        n = view.count[cell, j]
+        at = base + upper_bound(values, base, n, X[i, j])
+        for k in range(base + n, at, -1):
+            values[k] = values[k - 1]
+            mass[k] = mass[k - 1] + weight
+        values[at] = X[i, j]
+        mass[at] = (mass[at - 1] if at > base else 0.0) + weight
+        view.count[cell, j] = n + 1
+
+
+@exact
+def _compact(cells, sketch, view, cell, seed, node, code):
+    """Halve the lowest full level: every second row rises with twice the weight."""
+    items, sizes, d = sketch.items, sketch.sizes, sketch.ends.shape[2]
+    levels, used = cells.levels[cell], cells.used[cell]
+    end = cells.start[cell] + used
+    level, at = 0, end
+    while sizes[cell, level] < sketch.plan[CAPS, levels - 1 - level]:
+        at -= sizes[cell, level]
+        level += 1
+    m = sizes[cell, level]
+    at -= m
+    if level == levels - 1:
+        cells.levels[cell] += 1
+    bit = np.int64(draw(seed, COMPACTION, node, code, cells.flips[cell]) >> np.uint64(63))
+    cells.flips[cell] += 1
+    half, odd = m // 2, m & 1
+    _sort_columns(items, at, m)
+    for k in range(half):
+        for j in range(d):
+            items[at + k, j] = items[at + 2 * k + bit, j]
+    # The thinned half now belongs to the level above. Behind it move up the row that an odd
+    # size leaves over, which is the last, and all lower levels.
+    for k in range(at + half, end - half):
+        for j in range(d):
+            items[k, j] = items[k + half, j]
+    cells.used[cell] = used - half
+    sizes[cell, level] = odd
+    sizes[cell, level + 1] += half
+    if view is not None:
+        _thin_sorted(cells, sketch, view, cell, 2.0**level, bit, half)
+
+
+@exact
+def _sort_columns(items, first, m):
+    """Sort every column of the m rows from ``first`` on.
+
+    Batcher's merge exchange (Knuth, volume 3, algorithm 5.2.2 M): which rows are compared
+    does not depend on the data, so one comparison serves all columns.
+    """
+    top = 1
+    while top * 2 < m:
+        top *= 2
+    p = top
+    while p > 0:
+        q, r, step = top, 0, p
+        while True:
+            for i in range(m - step):
+                if i & p == r:
+                    _exchange(items, first + i, first + i + step)
+            if q == p:
+                break
+            step, q, r = q - p, q // 2, p
+        p //= 2
+
+
+@inlined
+def _exchange(items, a, b):
+    """Column by column, the smaller value to row a and the larger to row b."""
+    for j in range(items.shape[1]):
+        u, v = items[a, j], items[b, j]
+        items[a, j] = u if u < v else v
+        items[b, j] = v if u < v else u
+
+
+@exact
+def _thin_sorted(cells, sketch, view, cell, weight, bit, half):
+    """The same compaction on the sorted columns: of the values with that weight, halve."""
+    values, mass = view.values, view.mass
+    d = sketch.ends.shape[2]
+    room = sketch.plan[ROOMS, cells.room[cell]]
+    for j in range(d):
+        base = cells.start[cell] * d + j * room
+        kept, seen, before, total = base, 0, 0.0, 0.0
+        for k in range(base, base + view.count[cell, j]):
+            own = mass[k] - before
+            before = mass[k]
+            if own == weight:
+                seen += 1
+                if seen <= 2 * half:
+                    if (seen - 1) % 2 != bit:
+                        continue
+                    own = 2.0 * weight
+            total += own
+            values[kept] = values[k]
+            mass[kept] = total
+            kept += 1
+        view.count[cell, j] = kept - base
+
+
+@exact
+def upper_bound(values, base, n, v):
+    """How many of the n sorted values from ``base`` on are <= v."""
+    low, span = 0, n
+    while span > 0:
+        half = span >> 1
+        if values[base + low + half] <= v:
+            low += half + 1
+            span -= half + 1
+        else:
+            span = half
+    return low
+
+
+@exact
+def total_weight(sketch, cell):
+    """Number of rows the sketch has learnt, missing values included."""
+    n = 0
+    for level in range(sketch.sizes.shape[1]):
+        n += sketch.sizes[cell, level] << level
+    return n
+
+
+@exact
+def column(cells, sketch, cell, j, values, weights):
+    """Copy the values of one column that are not missing, with their weights.
+
+    Returns how many there are; ``values`` and ``weights`` must hold the whole sketch.
+    """
+    at = cells.start[cell]
+    n = 0
+    for level in range(cells.levels[cell] - 1, -1, -1):
+        weight = 2.0**level
+        for _ in range(sketch.sizes[cell, level]):
+            v = sketch.items[at, j]
+            at += 1
+            if v != np.inf:
+                values[n] = v
+                weights[n] = weight
+                n += 1
+    return n
+
+
+@exact
+def weighted_quantile(values, weights, n, target):
+    """Smallest value whose cumulative weight in sorted order is >= target; reorders its input.
+
+    Quickselect with three-way partitions, so repeated values cost nothing extra.
+    """
+    low, high, below = 0, n, 0.0
+    while True:
+        if high - low == 1:
+            return values[low]
+        a, b, c = values[low], values[(low + high) >> 1], values[high - 1]
+        pivot = max(min(a, b), min(max(a, b), c))
+        less, i, more = low, low, high
+        w_less, w_equal = 0.0, 0.0
+        while i < more:
+            v, w = values[i], weights[i]
+            if v < pivot:
+                values[i], weights[i] = values[less], weights[less]
+                values[less], weights[less] = v, w
+                w_less += w
+                less += 1
+                i += 1
+            elif v > pivot:
+                more -= 1
+                values[i], weights[i] = values[more], weights[more]
+                values[more], weights[more] = v, w
+            else:
+                w_equal += w
+                i += 1
+        if below + w_less >= target and less > low:
+            high = less
+        elif below + w_less + w_equal >= target or more == high:
+            return pivot
+        else:
+            below += w_less + w_equal
+            low = more
+
+
+@exact
+def quantile(cells, sketch, cell, j, q, values, weights):
+    """Value at rank q of one column (NaN if all are missing); the ends are exact."""
+    if q <= 0.0 or q >= 1.0:
+        low, high = sketch.ends[cell, LOW, j], sketch.ends[cell, HIGH, j]
+        if not low <= high:
+            return np.nan
+        return low if q <= 0.0 else high
+    n = column(cells, sketch, cell, j, values, weights)
+    if n == 0:
+        return np.nan
+    total = 0.0
+    for i in range(n):
+        total += weights[i]
+    return weighted_quantile(values, weights, n, q * total)
+
+
+@exact
+def rank(cells, sketch, cell, j, v):
+    """Share of the column's values <= v, missing ones left out (0 if all are missing)."""
+    at = cells.start[cell]
+    left, total = 0.0, 0.0
+    for level in range(cells.levels[cell] - 1, -1, -1):
+        weight = 2.0**level
+        for _ in range(sketch.sizes[cell, level]):
+            u = sketch.items[at, j]
+            at += 1
+            if u != np.inf:
+                total += weight
+                if u <= v:
+                    left += weight
+    return left / total if total > 0.0 else 0.0

@@ -1,0 +1,242 @@
+"""Welford moments of a cell and the Gaussian log density read from them (MIST-G).
+
+A class variance is shrunk to the leaf's pooled within-class variance with the weight of one
+pseudo-observation, over a floor of 1e-9 of the column's running variance, so that a class
+seen once neither wins everywhere nor is ignored. Precisions and normalisers are cached: a
+cell is refreshed when it learns, and all cells of a leaf are refreshed at every one of its
+first 256 rows and each time it has grown by a 256th after that.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from mist.engine.compiled import exact, inlined, summed
+from mist.engine.state import EPOCH, M2, MEAN, N_CONSTANT, PREC
+
+FLOOR = 1e-9
+"""Smallest class variance, as a share of the column's running variance."""
+
+_HUGE = 1e300
+
+
+@inlined
+def learn_scale(tree, missing, X, i, w):
+    """Learn a row into the running moments; a column that varies at last starts an epoch.
+
+    The root's mass, already counted up, is the weight of all rows.
+    """
+    scale, counters = tree.scale, tree.counters
+    d = X.shape[1]
+    if missing is None:
+        r = w / tree.nodes.mass[0]
+        for j in range(d):
+            delta = X[i, j] - scale[MEAN, j]
+            centre = scale[MEAN, j] + delta * r
+            scale[M2, j] += w * delta * (X[i, j] - centre)
+            scale[MEAN, j] = centre
+    else:
+        for j in range(d):
+            if X[i, j] == X[i, j]:
+                missing.scale[j] += w
+                delta = X[i, j] - scale[MEAN, j]
+                centre = scale[MEAN, j] + delta * (w / missing.scale[j])
+                scale[M2, j] += w * delta * (X[i, j] - centre)
+                scale[MEAN, j] = centre
+    if counters[N_CONSTANT] > 0:
+        n = 0
+        for j in range(d):
+            n += scale[M2, j] == 0.0
+        if n < counters[N_CONSTANT]:
+            counters[N_CONSTANT] = n
+            counters[EPOCH] += 1
+
+
+@inlined
+def learn_moments(tree, missing, leaf, cell, X, i, w):
+    """Learn a row into a cell and into its leaf's pooled spread."""
+    cells, stats, spread = tree.cells, tree.stats, tree.spread
+    cells.weight[cell] += w
+    cells.count[cell] += w
+    cells.steps[cell] += 1
+    tree.leaves.weight[leaf] += w
+    if missing is None:
+        r = w / cells.weight[cell]
+        for j in range(X.shape[1]):
+            delta = X[i, j] - stats[cell, MEAN, j]
+            centre = stats[cell, MEAN, j] + delta * r
+            more = w * delta * (X[i, j] - centre)
+            stats[cell, M2, j] += more
+            spread[leaf, j] += more
+            stats[cell, MEAN, j] = centre
+    else:
+        for j in range(X.shape[1]):
+            if X[i, j] == X[i, j]:
+                missing.cell[cell, j] += w
+                missing.leaf[leaf, j] += w
+                delta = X[i, j] - stats[cell, MEAN, j]
+                centre = stats[cell, MEAN, j] + delta * (w / missing.cell[cell, j])
+                more = w * delta * (X[i, j] - centre)
+                stats[cell, M2, j] += more
+                spread[leaf, j] += more
+                stats[cell, MEAN, j] = centre
+
+
+@inlined
+def _precisions(tree, leaf, cell, n):
+    stats, spread, scale = tree.stats, tree.spread, tree.scale
+    # One division a column: the weights are the same for all of them.
+    pooling, shrinking = 1.0 / tree.leaves.weight[leaf], 1.0 / (tree.cells.weight[cell] + 1.0)
+    floor = FLOOR / tree.nodes.mass[0]
+    for j in range(n):
+        pooled = spread[leaf, j] * pooling
+        variance = (stats[cell, M2, j] + pooled) * shrinking + floor * scale[M2, j]
+        stats[cell, PREC, j] = 1.0 / variance if variance > 0.0 else 0.0
+
+
+@exact
+def _precisions_missing(tree, missing, leaf, cell, n):
+    stats, spread, scale = tree.stats, tree.spread, tree.scale
+    for j in range(n):
+        running = scale[M2, j] / missing.scale[j] if missing.scale[j] > 0.0 else 0.0
+        seen = missing.cell[cell, j]
+        if seen > 0.0:
+            pooled = spread[leaf, j] / missing.leaf[leaf, j]
+            variance = (stats[cell, M2, j] + pooled) / (seen + 1.0) + FLOOR * running
+            stats[cell, PREC, j] = 1.0 / variance if variance > 0.0 else 0.0
+        else:
+            # Unknown in this class: the column's own variance, and no deviation from it.
+            stats[cell, PREC, j] = -1.0 / running if running > 0.0 else 0.0
+
+
+@inlined
+def _factor(stats, cell, j):
+    prec = abs(stats[cell, PREC, j])
+    return prec if prec > 0.0 else 1.0
+
+
+@inlined
+def log_determinant(stats, cell, n):
+    """Sum of log|prec| over the non-zero ones, with one logarithm for sixteen factors."""
+    total = 0.0
+    for first in range(0, n, 16):
+        last = min(first + 16, n)
+        whole = last - (last - first) % 4
+        # Four chains of products, so that no multiplication waits for the one before.
+        a, b, c, d = 1.0, 1.0, 1.0, 1.0
+        for j in range(first, whole, 4):
+            a *= _factor(stats, cell, j)
+            b *= _factor(stats, cell, j + 1)
+            c *= _factor(stats, cell, j + 2)
+            d *= _factor(stats, cell, j + 3)
+        for j in range(whole, last):
+            a *= _factor(stats, cell, j)
+        product = (a * b) * (c * d)
+        if 1e-290 < product < 1e290:
+            total += math.log(product)
+        else:
+            for j in range(first, last):
+                total += math.log(_factor(stats, cell, j))
+    return total
+
+
+@inlined
+def refresh_cell(tree, missing, leaf, cell, n_numeric, numeric_norm):
+    """Renew a cell's cached precisions and normaliser.
+
+    In 0/1 columns ``prec`` is the log odds of a 1 and the normaliser takes the log
+    probability of a 0, so that the log likelihood of x is linear in it. With
+    ``numeric_norm`` false, numeric columns add nothing to the normaliser (MIST-K).
+    """
+    stats, weight = tree.stats, tree.cells.weight[cell]
+    if missing is None:
+        _precisions(tree, leaf, cell, n_numeric)
+    else:
+        _precisions_missing(tree, missing, leaf, cell, n_numeric)
+    norm = math.log(weight + 1.0)
+    if numeric_norm:
+        norm += 0.5 * log_determinant(stats, cell, n_numeric)
+    for j in range(n_numeric, stats.shape[2]):
+        known = weight if missing is None else missing.cell[cell, j]
+        ones = stats[cell, MEAN, j] * known
+        stats[cell, PREC, j] = math.log((ones + 1.0) / (known - ones + 1.0))
+        norm += math.log((known - ones + 1.0) / (known + 2.0))
+    tree.cells.norm[cell] = norm
+
+
+@exact
+def refresh_leaf(tree, missing, leaf, n_numeric, numeric_norm):
+    """Renew the caches of all cells of a leaf."""
+    cell = tree.leaves.first[leaf]
+    while cell >= 0:
+        refresh_cell(tree, missing, leaf, cell, n_numeric, numeric_norm)
+        cell = tree.cells.next[cell]
+    tree.leaves.epoch[leaf] = tree.counters[EPOCH]
+
+
+@summed
+def _deviation(stats, cell, X, i, n):
+    total = 0.0
+    for j in range(n):
+        t = X[i, j] - stats[cell, MEAN, j]
+        total += stats[cell, PREC, j] * t * t
+    return total
+
+
+@summed
+def _log_odds(stats, cell, X, i, first):
+    total = 0.0
+    for j in range(first, X.shape[1]):
+        total += stats[cell, PREC, j] * X[i, j]
+    return total
+
+
+@inlined
+def gaussian_score(cells, stats, binary, cell, X, i, n_numeric):
+    """Log prior plus log density of a row without missing values, up to a shared constant."""
+    score = cells.norm[cell] - 0.5 * _deviation(stats, cell, X, i, n_numeric)
+    if binary is not None:
+        score += _log_odds(stats, cell, X, i, n_numeric)
+    return score if score > -_HUGE else -_HUGE
+
+
+@exact
+def categorical_score_missing(cells, stats, missing, cell, X, i, n_numeric):
+    """Log odds of the 0/1 columns, and minus the normaliser's part of the missing ones."""
+    score = 0.0
+    for j in range(n_numeric, X.shape[1]):
+        if X[i, j] == X[i, j]:
+            score += stats[cell, PREC, j] * X[i, j]
+        else:
+            known = cells.weight[cell] if missing is None else missing.cell[cell, j]
+            ones = stats[cell, MEAN, j] * known
+            score -= math.log((known - ones + 1.0) / (known + 2.0))
+    return score
+
+
+@exact
+def gaussian_score_missing(cells, stats, missing, cell, X, i, n_numeric):
+    """`gaussian_score` for rows, or models, with missing values."""
+    score = cells.norm[cell]
+    score += categorical_score_missing(cells, stats, missing, cell, X, i, n_numeric)
+    for j in range(n_numeric):
+        prec = stats[cell, PREC, j]
+        if X[i, j] == X[i, j]:
+            t = X[i, j] - stats[cell, MEAN, j]
+            score -= 0.5 * max(prec, 0.0) * t * t
+        elif prec != 0.0:
+            score -= 0.5 * math.log(abs(prec))
+    return score if score > -_HUGE else -_HUGE
+
+
+@exact
+def gaussian_column(prec, mean, x, sigma):
+    """Log density of one value in units of the column's running deviation."""
+    if prec == 0.0:
+        return -0.5 * math.log(2.0 * math.pi)
+    value = 0.5 * math.log(abs(prec)) - 0.5 * math.log(2.0 * math.pi) + math.log(sigma)
+    if prec > 0.0:
+        value -= 0.5 * prec * (x - mean) * (x - mean)
+    return value

@@ -1,0 +1,42 @@
+"""Counter-based random numbers: a value is a pure function of the seed and of what it is for.
+
+No generator state is kept, so results depend neither on batch sizes nor on any global
+generator. The mixing function is SplitMix64 (Steele, Lea and Flood, 2014).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mist.engine.compiled import exact
+
+COMPACTION, COPIES, SAMPLED = 1, 2, 3
+"""Tags: what a number is drawn for."""
+
+_STEP = np.uint64(0x9E3779B97F4A7C15)
+_FIRST = np.uint64(0xBF58476D1CE4E5B9)
+_SECOND = np.uint64(0x94D049BB133111EB)
+_S30, _S27, _S31, _S11 = np.uint64(30), np.uint64(27), np.uint64(31), np.uint64(11)
+_ULP = 2.0**-53
+
+
+@exact
+def mix(z):
+    """SplitMix64: scramble 64 bits."""
+    z = z + _STEP
+    z = (z ^ (z >> _S30)) * _FIRST
+    z = (z ^ (z >> _S27)) * _SECOND
+    return z ^ (z >> _S31)
+
+
+@exact
+def draw(seed, tag, a, b, c):
+    """64 random bits for the purpose ``tag`` and the counters ``a, b, c``."""
+    z = mix(mix(np.uint64(seed)) ^ np.uint64(tag))
+    return mix(mix(mix(z ^ np.uint64(a)) ^ np.uint64(b)) ^ np.uint64(c))
+
+
+@exact
+def uniform(seed, tag, a, b, c):
+    """A float in [0, 1) with 53 random bits."""
+    return float(draw(seed, tag, a, b, c) >> _S11) * _ULP

@@ -1,0 +1,540 @@
+"""The arrays that are the tree, and how they grow.
+
+Everything a model has learnt is in the arrays below, grouped into named tuples that the
+compiled functions take as arguments. The groups `Missing`, `Sketch` and `View` are
+``None`` until they are needed, and then the code that would use them is never compiled.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from mist.engine.compiled import exact, inlined
+
+# Where each number stands in `Tree.counters`.
+N_NODES, N_LEAVES, N_CELLS, FREE_CELL, EPOCH, N_CONSTANT, N_ITEMS, N_LEARNT = range(8)
+
+MEAN, M2, PREC = range(3)
+"""Rows of `Tree.stats` and `Tree.scale`: mean, weighted sum of squared deviations, and
+(in `stats` only) the cached 1/variance, in 0/1 columns the log odds of a 1."""
+
+LOW, HIGH = range(2)
+"""Rows of `Sketch.ends`."""
+
+ROOMS, TOTALS, CAPS, FREE = range(4)
+"""Rows of `Sketch.plan`: block sizes in rows; capacity of a sketch by its number of levels;
+capacity of a level by its depth below the top; heads of the chains of free blocks."""
+
+LEVELS = 40
+"""Most levels of a sketch: enough for 2**40 rows and more."""
+
+MIN_ROOM = 4
+"""Rows of the smallest block of a sketch."""
+
+GAUSSIAN, SKETCH, MAJORITY = range(3)
+"""Kinds of leaf predictor, as they stand in `Options.leaf`."""
+
+
+NODE = np.dtype(
+    [
+        ("feature", np.int64),  # internal order; -1 at a leaf
+        ("left", np.int64),
+        ("right", np.int64),
+        ("depth", np.int64),
+        ("leaf", np.int64),  # where the leaf stands in `Tree.leaves`; -1 at an internal node
+        ("threshold", np.float64),
+        ("mass", np.float64),  # mass inherited plus weight routed through
+    ]
+)
+
+LEAF = np.dtype(
+    [
+        ("rows", np.float64),  # weight observed here
+        ("weight", np.float64),  # inherited and observed weight of all cells
+        ("clock", np.int64),  # rows learnt here
+        ("tried", np.int64),  # multiples of the grace period already examined
+        ("refresh_at", np.int64),  # clock at which all cells are refreshed
+        ("epoch", np.int64),  # tree epoch of the last refresh of all cells
+        ("node", np.int64),
+        ("first", np.int64),  # ends of the chain of cells
+        ("last", np.int64),
+        ("n_cells", np.int64),
+        ("sketched", np.int64),  # number of cells with a sketch
+        ("orphan", np.int64),  # 1: the cells are class masses of the parent and nothing else
+    ]
+)
+
+CELL = np.dtype(
+    [
+        ("weight", np.float64),  # inherited and observed
+        ("count", np.float64),  # observed here
+        ("norm", np.float64),  # cached constant of the log density, prior included
+        ("steps", np.int64),  # rows learnt here
+        ("leaf", np.int64),  # -1 when free
+        ("code", np.int64),  # class code
+        ("next", np.int64),  # next cell of the leaf, or next free cell
+        # The cell's sketch:
+        ("room", np.int64),  # which block size
+        ("used", np.int64),  # stored rows
+        ("levels", np.int64),
+        ("start", np.int64),  # first pool row of the block; -1 without sketch
+        ("flips", np.int64),  # compactions so far
+    ]
+)
+
+
+class Tree(NamedTuple):
+    """What every model has. A *cell* is a leaf's knowledge of one class."""
+
+    nodes: Any  # records NODE
+    leaves: Any  # records LEAF
+    spread: Any  # float64 (leaves, d): sum of m2 over the leaf's cells
+    cells: Any  # records CELL
+    stats: Any  # float64 (cells, 3, d): MEAN, M2, PREC
+    table: Any  # int64: hash table from (leaf, class code) to cell
+    scale: Any  # float64 (2, d): running MEAN and M2 of every column over all rows
+    counters: Any  # int64
+
+
+class Missing(NamedTuple):
+    """Observed weight column by column; only once a NaN was learnt."""
+
+    cell: Any  # float64 (cells, d)
+    leaf: Any  # float64 (leaves, d)
+    scale: Any  # float64 (d,)
+
+
+class Sketch(NamedTuple):
+    """Columnar KLL sketches: blocks of rows in one pool, packed level by level, top first."""
+
+    items: Any  # float64 (pool rows, numeric columns)
+    sizes: Any  # int64 (cells, LEVELS): stored rows a level
+    ends: Any  # float64 (cells, 2, numeric columns): exact LOW and HIGH
+    plan: Any  # int64 (4, LEVELS + 1): ROOMS, TOTALS, CAPS, FREE
+
+
+class View(NamedTuple):
+    """Sorted columns of every sketch with cumulative weights (MIST-K)."""
+
+    values: Any  # float64: blocks as in `Sketch.items`, column after column
+    mass: Any  # float64: cumulative weight up to and including the value
+    count: Any  # int64 (cells, numeric columns): values that are not missing
+
+
+class Options(NamedTuple):
+    """The numbers that compiled code needs."""
+
+    leaf: int
+    seed: int
+    n_numeric: int
+    grace_period: int
+    sketched_classes: int  # cells of a leaf that may have a sketch
+    bandwidth: float
+    smoothing: float
+
+
+@dataclass
+class State:
+    """All arrays of one model."""
+
+    tree: Tree
+    missing: Missing | None
+    sketch: Sketch | None
+    view: View | None
+    options: Options
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all arrays."""
+        groups = [getattr(self, field.name) for field in fields(self)]
+        return sum(array.nbytes for group in groups for array in _arrays(group))
+
+    @property
+    def binary(self) -> bool | None:
+        """True if there are 0/1 columns, else None (so that code for them is not compiled)."""
+        return True if self.options.n_numeric < self.n_features else None
+
+    @property
+    def n_features(self) -> int:
+        """Number of columns."""
+        return int(self.tree.scale.shape[1])
+
+
+def _arrays(group: Any) -> list[np.ndarray]:
+    if isinstance(group, np.ndarray):
+        return [group]
+    return [a for part in group for a in _arrays(part)] if isinstance(group, tuple) else []
+
+
+def _records(n: int, dtype: np.dtype[Any]) -> Any:
+    return np.zeros(n, dtype).view(np.recarray)
+
+
+def _rooms(most: int) -> list[int]:
+    """Block sizes: each about 1.4 times the one before."""
+    sizes = [MIN_ROOM]
+    while sizes[-1] < most:
+        power_of_two = sizes[-1] & (sizes[-1] - 1) == 0
+        sizes.append(sizes[-1] * 3 // 2 if power_of_two else sizes[-1] * 4 // 3)
+    return sizes
+
+
+def sketch_plan(sketch_size: int) -> np.ndarray:
+    """`Sketch.plan` for sketches whose top level holds ``sketch_size`` rows."""
+    plan = np.full((4, LEVELS + 1), -1, np.int64)
+    caps = [max(8, int(sketch_size * (2 / 3) ** depth + 0.5)) for depth in range(LEVELS)]
+    plan[CAPS, :LEVELS] = caps
+    plan[TOTALS] = np.concatenate([[0], np.cumsum(caps)])
+    rooms = _rooms(int(plan[TOTALS, -1]) + 1)
+    plan[ROOMS, : len(rooms)] = rooms
+    return plan
+
+
+def _new_sketches(
+    options: Options, sketch_size: int, n_cells: int
+) -> tuple[Sketch, View | None]:
+    n = options.n_numeric
+    sketch = Sketch(
+        items=np.zeros((0, n)),
+        sizes=np.zeros((n_cells, LEVELS), np.int64),
+        ends=np.zeros((n_cells, 2, n)),
+        plan=sketch_plan(sketch_size),
+    )
+    if options.leaf != SKETCH:
+        return sketch, None
+    return sketch, View(np.zeros(0), np.zeros(0), np.zeros((n_cells, n), np.int64))
+
+
+def new_state(n_features: int, options: Options, sketch_size: int | None) -> State:
+    """State of a model that has learnt nothing.
+
+    Parameters
+    ----------
+    n_features : int
+        Number of columns.
+    options : Options
+        Numbers for the compiled code.
+    sketch_size : int or None
+        Capacity k of the quantile sketches; None for a model without sketches.
+
+    Returns
+    -------
+    State
+        One leaf, the root, without any cell.
+    """
+    d, n_cells = n_features, 2
+    tree = Tree(
+        nodes=_records(1, NODE),
+        leaves=_records(1, LEAF),
+        spread=np.zeros((1, d)),
+        cells=_records(n_cells, CELL),
+        stats=np.zeros((n_cells, 3, d)),
+        table=np.full(2 * n_cells, -1, np.int64),
+        scale=np.zeros((2, d)),
+        counters=np.zeros(8, np.int64),
+    )
+    tree.counters[FREE_CELL], tree.counters[N_CONSTANT] = -1, d
+    sketch, view = None, None
+    if sketch_size is not None and options.n_numeric > 0:
+        sketch, view = _new_sketches(options, sketch_size, n_cells)
+    state = State(tree, None, sketch, view, options)
+    new_leaf(tree, new_node(tree, -1), 0)
+    return state
+
+
+# --- growth: by half, so that at most a third of an array is spare -------------------------
+
+
+def _longer(array: Any, n: int) -> Any:
+    if n <= len(array):
+        return array
+    out = np.zeros((n, *array.shape[1:]), array.dtype).view(type(array))
+    out[: len(array)] = array
+    return out
+
+
+def _next_size(n: int, needed: int) -> int:
+    while n < needed:
+        n += max(2, n // 2)
+    return n
+
+
+def reserve_nodes(state: State) -> None:
+    """Make room for the two nodes and the one leaf that a split adds."""
+    tree = state.tree
+    n_nodes = _next_size(len(tree.nodes), int(tree.counters[N_NODES]) + 2)
+    n_leaves = _next_size(len(tree.leaves), int(tree.counters[N_LEAVES]) + 1)
+    state.tree = tree._replace(
+        nodes=_longer(tree.nodes, n_nodes),
+        leaves=_longer(tree.leaves, n_leaves),
+        spread=_longer(tree.spread, n_leaves),
+    )
+    if state.missing is not None:
+        state.missing = state.missing._replace(leaf=_longer(state.missing.leaf, n_leaves))
+
+
+def reserve_cells(state: State, n_more: int) -> None:
+    """Make room for so many new cells beyond those in use and those free."""
+    tree = state.tree
+    n = _next_size(len(tree.cells), int(tree.counters[N_CELLS]) + n_more)
+    if n == len(tree.cells):
+        return
+    size = tree.table.size
+    while size < 2 * n:
+        size *= 2
+    state.tree = tree._replace(
+        cells=_longer(tree.cells, n),
+        stats=_longer(tree.stats, n),
+        table=np.full(size, -1, np.int64),
+    )
+    rebuild_table(state.tree)
+    if state.missing is not None:
+        state.missing = state.missing._replace(cell=_longer(state.missing.cell, n))
+    if state.sketch is not None:
+        sizes, ends = _longer(state.sketch.sizes, n), _longer(state.sketch.ends, n)
+        state.sketch = state.sketch._replace(sizes=sizes, ends=ends)
+    if state.view is not None:
+        state.view = state.view._replace(count=_longer(state.view.count, n))
+
+
+def reserve_items(state: State, n_rows: int) -> None:
+    """Make room for so many more rows in the pool of the sketches."""
+    sketch = state.sketch
+    assert sketch is not None
+    have, width = sketch.items.shape
+    want = max(int(state.tree.counters[N_ITEMS]) + n_rows, have + have // 4)
+    state.sketch = sketch._replace(items=_longer(sketch.items, want))
+    if state.view is not None:
+        values, mass = (_longer(a, want * width) for a in (state.view.values, state.view.mass))
+        state.view = state.view._replace(values=values, mass=mass)
+
+
+def reserve_missing(state: State) -> None:
+    """Start counting the observed weight column by column: so far nothing was missing."""
+    tree, d = state.tree, state.n_features
+    state.missing = Missing(
+        cell=np.repeat(tree.cells.weight[:, None], d, axis=1),
+        leaf=np.repeat(tree.leaves.weight[:, None], d, axis=1),
+        scale=np.repeat(tree.nodes.mass[0], d),
+    )
+
+
+def widen(state: State, n_more: int, sketch_size: int | None) -> None:
+    """Add numeric columns that no row has had so far: all their values are missing.
+
+    They stand behind the numeric columns and before the 0/1 columns.
+    """
+    if state.missing is None:
+        reserve_missing(state)
+    tree, missing, sketch, view = state.tree, state.missing, state.sketch, state.view
+    assert missing is not None
+    at = state.options.n_numeric
+
+    def wider(array: Any, fill: float = 0.0) -> Any:
+        new = np.full((*array.shape[:-1], n_more), fill, array.dtype)
+        return np.concatenate([array[..., :at], new, array[..., at:]], axis=-1)
+
+    tree.nodes.feature[tree.nodes.feature >= at] += n_more
+    tree.counters[N_CONSTANT] += n_more
+    state.tree = tree._replace(
+        spread=wider(tree.spread), stats=wider(tree.stats), scale=wider(tree.scale)
+    )
+    state.missing = Missing(*(wider(array) for array in missing))
+    state.options = state.options._replace(n_numeric=at + n_more)
+    if sketch is None:
+        if sketch_size is not None:
+            state.sketch, state.view = _new_sketches(state.options, sketch_size, len(tree.cells))
+        return
+    ends = wider(sketch.ends, np.inf)
+    ends[:, HIGH, at:] = -np.inf
+    items = wider(sketch.items, np.inf)
+    state.sketch = sketch._replace(items=items, ends=ends)
+    if view is not None:
+        values, mass = np.zeros(items.size), np.zeros(items.size)
+        for cell in np.flatnonzero(tree.cells.start >= 0):
+            start, n = tree.cells.start[cell], sketch.plan[ROOMS, tree.cells.room[cell]] * at
+            old, new = start * at, start * (at + n_more)
+            values[new : new + n] = view.values[old : old + n]
+            mass[new : new + n] = view.mass[old : old + n]
+        state.view = View(values, mass, wider(view.count))
+
+
+# --- nodes, leaves and cells as records ------------------------------------------------------
+
+
+@exact
+def new_node(tree, depth_of_parent):
+    """Append a node, so far neither leaf nor split; room must have been reserved."""
+    node = tree.counters[N_NODES]
+    tree.counters[N_NODES] += 1
+    tree.nodes.feature[node] = -1
+    tree.nodes.left[node] = -1
+    tree.nodes.right[node] = -1
+    tree.nodes.leaf[node] = -1
+    tree.nodes.mass[node] = 0.0
+    tree.nodes.depth[node] = depth_of_parent + 1
+    return node
+
+
+@exact
+def new_leaf(tree, node, orphan):
+    """Append an empty leaf for the node."""
+    leaf = tree.counters[N_LEAVES]
+    tree.counters[N_LEAVES] += 1
+    clear_leaf(tree, leaf, node, orphan)
+    return leaf
+
+
+@exact
+def clear_leaf(tree, leaf, node, orphan):
+    """Set a leaf's record to that of a leaf that has seen nothing."""
+    leaves = tree.leaves
+    tree.nodes.leaf[node] = leaf
+    leaves.node[leaf] = node
+    leaves.rows[leaf] = 0.0
+    leaves.weight[leaf] = 0.0
+    leaves.clock[leaf] = 0
+    leaves.tried[leaf] = 0
+    leaves.refresh_at[leaf] = 1
+    leaves.epoch[leaf] = tree.counters[EPOCH]
+    leaves.first[leaf] = -1
+    leaves.last[leaf] = -1
+    leaves.n_cells[leaf] = 0
+    leaves.sketched[leaf] = 0
+    leaves.orphan[leaf] = orphan
+    tree.spread[leaf, :] = 0.0
+
+
+@inlined
+def _slot(table, leaf, code):
+    """Where the search for a cell starts in the hash table (a multiplicative hash)."""
+    key = np.uint64(leaf) * np.uint64(0x9E3779B97F4A7C15) ^ np.uint64(code)
+    key = (key ^ (key >> np.uint64(29))) * np.uint64(0xBF58476D1CE4E5B9)
+    return np.int64(key >> np.uint64(32)) & (table.size - 1)
+
+
+@inlined
+def find_cell(tree, leaf, code):
+    """The leaf's cell of a class, or -1."""
+    cells, table = tree.cells, tree.table
+    at = _slot(table, leaf, code)
+    while table[at] >= 0:
+        cell = table[at]
+        if cells.code[cell] == code and cells.leaf[cell] == leaf:
+            return cell
+        at = (at + 1) & (table.size - 1)
+    return -1
+
+
+@exact
+def _enter(cells, table, cell):
+    at = _slot(table, cells.leaf[cell], cells.code[cell])
+    while table[at] >= 0:
+        at = (at + 1) & (table.size - 1)
+    table[at] = cell
+
+
+@exact
+def _leave(cells, table, cell):
+    """Take a cell out of the hash table and close the gap it leaves in its run."""
+    last = table.size - 1
+    gap = _slot(table, cells.leaf[cell], cells.code[cell])
+    while table[gap] != cell:
+        gap = (gap + 1) & last
+    at = (gap + 1) & last
+    while table[at] >= 0:
+        home = _slot(table, cells.leaf[table[at]], cells.code[table[at]])
+        # An entry may move into the gap only if its home does not lie behind the gap.
+        if ((at - home) & last) >= ((at - gap) & last):
+            table[gap] = table[at]
+            gap = at
+        at = (at + 1) & last
+    table[gap] = -1
+
+
+@exact
+def rebuild_table(tree):
+    """Fill an empty hash table with all cells in use."""
+    for cell in range(tree.counters[N_CELLS]):
+        if tree.cells.leaf[cell] >= 0:
+            _enter(tree.cells, tree.table, cell)
+
+
+@inlined
+def has_room_for_cell(tree):
+    """Whether a new cell fits without growing the arrays."""
+    return tree.counters[FREE_CELL] >= 0 or tree.counters[N_CELLS] < tree.cells.size
+
+
+@exact
+def new_cell(tree, leaf, code):
+    """Append an empty cell to a leaf; room must have been reserved."""
+    cells, leaves = tree.cells, tree.leaves
+    cell = tree.counters[FREE_CELL]
+    if cell >= 0:
+        tree.counters[FREE_CELL] = cells.next[cell]
+    else:
+        cell = tree.counters[N_CELLS]
+        tree.counters[N_CELLS] += 1
+    cells.leaf[cell] = leaf
+    cells.code[cell] = code
+    cells.next[cell] = -1
+    cells.steps[cell] = 0
+    cells.weight[cell] = 0.0
+    cells.count[cell] = 0.0
+    cells.norm[cell] = 0.0
+    cells.start[cell] = -1
+    tree.stats[cell] = 0.0
+    _enter(cells, tree.table, cell)
+    if leaves.last[leaf] < 0:
+        leaves.first[leaf] = cell
+    else:
+        cells.next[leaves.last[leaf]] = cell
+    leaves.last[leaf] = cell
+    leaves.n_cells[leaf] += 1
+    return cell
+
+
+@exact
+def leaf_cells(tree, leaf):
+    """Cells of a leaf, in order of creation."""
+    out = np.empty(tree.leaves.n_cells[leaf], np.int64)
+    cell = tree.leaves.first[leaf]
+    for i in range(out.size):
+        out[i] = cell
+        cell = tree.cells.next[cell]
+    return out
+
+
+@exact
+def detach_cells(tree, leaf):
+    """Take all cells off a leaf but leave what they hold in place."""
+    cells, leaves = tree.cells, tree.leaves
+    cell = leaves.first[leaf]
+    while cell >= 0:
+        _leave(cells, tree.table, cell)
+        cells.leaf[cell] = -1
+        cell = cells.next[cell]
+    leaves.first[leaf] = -1
+    leaves.last[leaf] = -1
+    leaves.n_cells[leaf] = 0
+
+
+@exact
+def free_cells(tree, detached):
+    """Give the records of detached cells back."""
+    for cell in detached:
+        tree.cells.next[cell] = tree.counters[FREE_CELL]
+        tree.counters[FREE_CELL] = cell
+
+
+@exact
+def append_cells(tree, leaf, codes):
+    """Append an empty cell for every class code; room must have been reserved."""
+    out = np.empty(codes.size, np.int64)
+    for i in range(codes.size):
+        out[i] = new_cell(tree, leaf, codes[i])
+    return out

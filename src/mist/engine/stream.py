@@ -1,0 +1,353 @@
+"""Route, learn, predict, test-then-train: the loops over rows."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from mist.engine import kll
+from mist.engine.compiled import exact, inlined
+from mist.engine.density import deviations, sketch_score
+from mist.engine.moments import (
+    gaussian_score,
+    gaussian_score_missing,
+    learn_moments,
+    learn_scale,
+    refresh_cell,
+    refresh_leaf,
+)
+from mist.engine.random import COPIES, uniform
+from mist.engine.state import (
+    EPOCH,
+    GAUSSIAN,
+    MAJORITY,
+    N_LEARNT,
+    detach_cells,
+    find_cell,
+    free_cells,
+    has_room_for_cell,
+    leaf_cells,
+    new_cell,
+)
+
+DONE, FULL_CELLS, FULL_ITEMS, ATTEMPT = range(4)
+"""Why `run` came back: all rows done, an array is full, or a leaf is due for a split attempt."""
+
+_NEARLY_TIED = 1e-9
+_REFRESH_EVERY = 256
+
+
+@inlined
+def _child(nodes, node, v):
+    """Child for a value of the split column; a missing value follows the heavier child."""
+    left, right = nodes.left[node], nodes.right[node]
+    if v == v:
+        return left if v <= nodes.threshold[node] else right
+    return left if nodes.mass[left] >= nodes.mass[right] else right
+
+
+@inlined
+def route(nodes, X, i):
+    """Node id of the leaf that a row belongs to."""
+    node = 0
+    while nodes.feature[node] >= 0:
+        node = _child(nodes, node, X[i, nodes.feature[node]])
+    return node
+
+
+@inlined
+def _score_leaf(
+    leaves,
+    cells,
+    stats,
+    missing,
+    sketch,
+    view,
+    holes,
+    binary,
+    options,
+    leaf,
+    X,
+    i,
+    sigma,
+    scores,
+    codes,
+):
+    """Score every cell of a leaf, in the order of its chain; returns their number.
+
+    ``holes`` is None if no missing value can matter, ``binary`` is None if there is no 0/1
+    column, so that code for either is compiled only where it is needed.
+    """
+    n = 0
+    cell = leaves.first[leaf]
+    prior_only = options.leaf == MAJORITY or leaves.orphan[leaf]
+    while cell >= 0:
+        if prior_only:
+            scores[n] = math.log(cells.weight[cell] + 1.0)
+        elif view is not None:
+            scores[n] = sketch_score(
+                cells, stats, missing, sketch, view, cell, X, i, sigma, options
+            )
+        elif holes is None:
+            scores[n] = gaussian_score(cells, stats, binary, cell, X, i, options.n_numeric)
+        else:
+            scores[n] = gaussian_score_missing(
+                cells, stats, missing, cell, X, i, options.n_numeric
+            )
+        codes[n] = cells.code[cell]
+        n += 1
+        cell = cells.next[cell]
+    return n
+
+
+@exact
+def _softmax(scores, n, out):
+    best, total = scores[0], 0.0
+    for i in range(1, n):
+        best = max(best, scores[i])
+    for i in range(n):
+        out[i] = math.exp(scores[i] - best)
+        total += out[i]
+    for i in range(n):
+        out[i] /= total
+
+
+@inlined
+def _winner(scores, codes, n, ranks, shares):
+    """Class code with the largest probability; ties go to the lowest rank, -1 without cells."""
+    if n == 0:
+        return -1
+    best, second, at = -np.inf, -np.inf, 0
+    for k in range(n):
+        if scores[k] > best:
+            best, second, at = scores[k], best, k
+        elif scores[k] > second:
+            second = scores[k]
+    if best - second < _NEARLY_TIED:
+        # Different scores may give equal probabilities, and those decide.
+        _softmax(scores, n, shares)
+        most = shares[at]
+        for k in range(n):
+            if shares[k] == most and ranks[codes[k]] < ranks[codes[at]]:
+                at = k
+    return codes[at]
+
+
+@inlined
+def _row_copies(cells, cell, w, seed, node, code):
+    """Whole number of copies that stands for a weight; its fraction is drawn."""
+    whole = math.floor(w)
+    copies = np.int64(whole)
+    if w > whole:
+        steps = cells.steps[cell] if cell >= 0 else 0
+        if uniform(seed, COPIES, node, code, steps) < w - whole:
+            copies += 1
+    return copies
+
+
+@inlined
+def _learn(tree, missing, sketch, view, options, leaf, cell, X, i, code, w, copies):
+    """Learn one row at its leaf; room for it has been reserved."""
+    nodes, leaves, cells = tree.nodes, tree.leaves, tree.cells
+    node = 0
+    nodes.mass[0] += w
+    while nodes.feature[node] >= 0:
+        node = _child(nodes, node, X[i, nodes.feature[node]])
+        nodes.mass[node] += w
+    learn_scale(tree, missing, X, i, w)
+    if cell < 0:
+        cell = new_cell(tree, leaf, code)
+        if missing is not None:
+            missing.cell[cell, :] = 0.0
+    first_here = cells.count[cell] == 0.0
+    learn_moments(tree, missing, leaf, cell, X, i, w)
+    if options.leaf != MAJORITY:
+        leaves.clock[leaf] += 1
+        clock = leaves.clock[leaf]
+        numeric_norm = options.leaf == GAUSSIAN
+        if clock == leaves.refresh_at[leaf] or leaves.epoch[leaf] != tree.counters[EPOCH]:
+            refresh_leaf(tree, missing, leaf, options.n_numeric, numeric_norm)
+            leaves.refresh_at[leaf] = clock + 1 + clock // _REFRESH_EVERY
+        else:
+            refresh_cell(tree, missing, leaf, cell, options.n_numeric, numeric_norm)
+    if sketch is not None:
+        if first_here and leaves.sketched[leaf] < options.sketched_classes:
+            leaves.sketched[leaf] += 1
+            kll.new_sketch(tree, sketch, view, cell, copies)
+        if copies > 0 and cells.start[cell] >= 0:
+            kll.update(tree, sketch, view, cell, X, i, copies, options.seed, node, code)
+    leaves.rows[leaf] += w
+    tree.counters[N_LEARNT] += 1
+
+
+@exact
+def _forget_orphan(tree, leaf):
+    """Drop the class masses of the parent: the leaf has rows of its own now."""
+    forgotten = leaf_cells(tree, leaf)
+    detach_cells(tree, leaf)
+    free_cells(tree, forgotten)
+    tree.leaves.orphan[leaf] = 0
+
+
+@exact
+def run(tree, missing, sketch, view, binary, options, X, codes, weights, start, ranks, out):
+    """Learn rows from ``start`` on; where ``out`` is given, predict each row first.
+
+    Parameters
+    ----------
+    tree, missing, sketch, view, options
+        The state, see `mist.engine.state`.
+    binary : True or None
+        None if there is no 0/1 column.
+    X : float64 array, shape (n, d)
+        Rows in internal column order. May hold NaN only if ``missing`` is given.
+    codes : int64 array, shape (n,)
+        Class codes; anything where the weight is 0.
+    weights : float64 array, shape (n,)
+        Weights >= 0; a row of weight 0 is predicted but not learnt.
+    start : int
+        First row to handle.
+    ranks : int64 array, shape (n_codes,)
+        Place of each class among the sorted labels: lower ranks win ties.
+    out : int64 array, shape (n,), or None
+        Receives the predicted class codes, -1 where nothing was known.
+
+    Returns
+    -------
+    row, reason, detail : int
+        First row not yet learnt, why the loop stopped, and the pool rows lacking
+        (`FULL_ITEMS`) or the leaf that is due (`ATTEMPT`).
+    """
+    nodes, leaves, cells, stats = tree.nodes, tree.leaves, tree.cells, tree.stats
+    scores, shares = np.empty(ranks.size), np.empty(ranks.size)
+    known = np.empty(ranks.size, np.int64)
+    sigma = np.empty(options.n_numeric)
+    for i in range(start, X.shape[0]):
+        code, w = codes[i], weights[i]
+        node = route(nodes, X, i)
+        leaf = nodes.leaf[node]
+        if out is not None:
+            if view is not None:
+                deviations(tree, missing, sigma)
+            n = _score_leaf(
+                leaves,
+                cells,
+                stats,
+                missing,
+                sketch,
+                view,
+                missing,
+                binary,
+                options,
+                leaf,
+                X,
+                i,
+                sigma,
+                scores,
+                known,
+            )
+            out[i] = _winner(scores, known, n, ranks, shares)
+        if w == 0.0:
+            continue
+        cell = -1 if leaves.orphan[leaf] else find_cell(tree, leaf, code)
+        # Nothing is changed before there is room for all that the row needs.
+        if cell < 0 and not has_room_for_cell(tree):
+            return i, FULL_CELLS, 0
+        copies = np.int64(0)
+        if sketch is not None:
+            copies = _row_copies(cells, cell, w, options.seed, node, code)
+            lacking = kll.rows_lacking(tree, sketch, cell, copies)
+            if lacking > 0:
+                return i, FULL_ITEMS, lacking
+        if leaves.orphan[leaf]:
+            _forget_orphan(tree, leaf)
+        _learn(tree, missing, sketch, view, options, leaf, cell, X, i, code, w, copies)
+        if math.floor(leaves.rows[leaf] / options.grace_period) > leaves.tried[leaf]:
+            return i + 1, ATTEMPT, leaf
+    return X.shape[0], DONE, 0
+
+
+@exact
+def predict_rows(tree, missing, sketch, view, holes, binary, options, X, ranks, out, shares):
+    """Predict rows without learning them.
+
+    Parameters
+    ----------
+    tree, missing, sketch, view, binary, options
+        As for `run`.
+    holes : True or None
+        None if neither the rows nor anything learnt has a missing value.
+    X : float64 array, shape (n, d)
+        Rows in internal column order.
+    ranks : int64 array, shape (n_codes,)
+        Place of each class among the sorted labels.
+    out : int64 array, shape (n,), or None
+        Receives the predicted class codes.
+    shares : float64 array of zeros, shape (n, n_classes), or None
+        Receives the class probabilities, in the order of the sorted labels.
+    """
+    nodes, leaves, cells, stats = tree.nodes, tree.leaves, tree.cells, tree.stats
+    scores, parts = np.empty(ranks.size), np.empty(ranks.size)
+    known = np.empty(ranks.size, np.int64)
+    sigma = np.empty(options.n_numeric)
+    if view is not None:
+        deviations(tree, missing, sigma)
+    for i in range(X.shape[0]):
+        leaf = nodes.leaf[route(nodes, X, i)]
+        n = _score_leaf(
+            leaves,
+            cells,
+            stats,
+            missing,
+            sketch,
+            view,
+            holes,
+            binary,
+            options,
+            leaf,
+            X,
+            i,
+            sigma,
+            scores,
+            known,
+        )
+        if out is not None:
+            out[i] = _winner(scores, known, n, ranks, parts)
+        if shares is not None:
+            _softmax(scores, n, parts)
+            for k in range(n):
+                shares[i, ranks[known[k]]] = parts[k]
+
+
+@exact
+def leaf_nodes(nodes, X, out):
+    """Node id of the leaf of every row, written to ``out``."""
+    for i in range(X.shape[0]):
+        out[i] = route(nodes, X, i)
+
+
+@exact
+def first_missing(X, start):
+    """First row from ``start`` on that holds a NaN, or -1."""
+    for i in range(start, X.shape[0]):
+        whole = True
+        for j in range(X.shape[1]):
+            whole &= X[i, j] == X[i, j]
+        if not whole:
+            return i
+    return -1
+
+
+@exact
+def first_too_large(X, limit):
+    """Row and column of the first value beyond the limit, or -1, -1; NaN passes."""
+    for i in range(X.shape[0]):
+        good = True
+        for j in range(X.shape[1]):
+            good &= not abs(X[i, j]) > limit
+        if not good:
+            for j in range(X.shape[1]):
+                if abs(X[i, j]) > limit:
+                    return i, j
+    return -1, -1

@@ -1,0 +1,284 @@
+"""Metrics of a class-incremental run: pure functions of the accuracy matrix and the hits.
+
+The accuracy matrix ``R`` of a stream of T tasks has shape (T, T): ``R[i, j]`` is the accuracy on
+the held-out rows of task j after task i was learnt. Only entries on and below the diagonal are
+read, so what stands above it (NaN or zero) does not matter. A task without held-out rows has NaN
+in its column and is left out of every mean. The hits are one boolean a row: was the prediction
+made before the row was learnt right?
+"""
+
+from itertools import accumulate
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+
+def final_accuracy(accuracy_matrix: ArrayLike) -> float:
+    """Mean accuracy over all tasks after the last one was learnt.
+
+    Computes ``mean_j R[T, j]``.
+
+    Parameters
+    ----------
+    accuracy_matrix : array-like of shape (T, T)
+        ``R[i, j]``: accuracy on task j after task i.
+
+    Returns
+    -------
+    float
+        In the unit of the matrix; NaN when no task has held-out rows.
+
+    Raises
+    ------
+    ValueError
+        If the matrix is not square or is empty.
+
+    Examples
+    --------
+    >>> from mist.evaluation import final_accuracy
+    >>> final_accuracy([[1.0, 0.0], [0.5, 1.0]])
+    0.75
+    """
+    return _mean(_square(accuracy_matrix)[-1])
+
+
+def average_forgetting(accuracy_matrix: ArrayLike) -> float:
+    """Mean drop from the best accuracy a task ever had to its last one.
+
+    Computes ``mean_{j < T} (max_{j <= i < T} R[i, j] - R[T, j])``. The maximum leaves out the last
+    step, so a task that is at its best at the end counts as negative forgetting.
+
+    Parameters
+    ----------
+    accuracy_matrix : array-like of shape (T, T)
+        ``R[i, j]``: accuracy on task j after task i.
+
+    Returns
+    -------
+    float
+        Lower is better; 0.0 for a single task.
+
+    Raises
+    ------
+    ValueError
+        If the matrix is not square or is empty.
+
+    References
+    ----------
+    .. [1] Chaudhry et al., "Riemannian Walk for Incremental Learning", ECCV 2018.
+
+    Examples
+    --------
+    >>> from mist.evaluation import average_forgetting
+    >>> nan = float("nan")
+    >>> round(average_forgetting([[0.9, nan, nan], [0.6, 0.8, nan], [0.5, 0.7, 0.95]]), 12)
+    0.25
+    """
+    matrix = _square(accuracy_matrix)
+    if len(matrix) == 1:
+        return 0.0
+    learnt = np.tri(len(matrix), dtype=bool)
+    best = np.where(learnt, matrix, -np.inf)[:-1, :-1].max(axis=0)
+    return _mean(best - matrix[-1, :-1])
+
+
+def backward_transfer(accuracy_matrix: ArrayLike) -> float:
+    """Mean change of a task's accuracy from when it was learnt to the end.
+
+    Computes ``mean_{j < T} (R[T, j] - R[j, j])``.
+
+    Parameters
+    ----------
+    accuracy_matrix : array-like of shape (T, T)
+        ``R[i, j]``: accuracy on task j after task i.
+
+    Returns
+    -------
+    float
+        Higher is better; 0.0 for a single task. Never below minus the average forgetting.
+
+    Raises
+    ------
+    ValueError
+        If the matrix is not square or is empty.
+
+    References
+    ----------
+    .. [1] Lopez-Paz and Ranzato, "Gradient Episodic Memory for Continual Learning", NeurIPS 2017.
+
+    Examples
+    --------
+    >>> from mist.evaluation import backward_transfer
+    >>> backward_transfer([[1.0, 0.0], [0.75, 1.0]])
+    -0.25
+    """
+    matrix = _square(accuracy_matrix)
+    if len(matrix) == 1:
+        return 0.0
+    return _mean(matrix[-1, :-1] - np.diagonal(matrix)[:-1])
+
+
+def prequential_accuracy(correct: ArrayLike) -> float:
+    """Share of rows predicted right before they were learnt.
+
+    Parameters
+    ----------
+    correct : array-like of bool, shape (n,)
+        Hits, row by row.
+
+    Returns
+    -------
+    float
+        Between 0 and 1.
+
+    Raises
+    ------
+    ValueError
+        If `correct` is empty or not one value a row.
+
+    Examples
+    --------
+    >>> from mist.evaluation import prequential_accuracy
+    >>> prequential_accuracy([False, True, True, True])
+    0.75
+    """
+    return float(_hits(correct).mean())
+
+
+def windowed_accuracy(correct: ArrayLike, window: int) -> NDArray[np.float64]:
+    """Accuracy over the last `window` rows, after each row.
+
+    The first rows, with fewer behind them, are averaged over those there are; a window of at least
+    n rows gives the cumulative curve.
+
+    Parameters
+    ----------
+    correct : array-like of bool, shape (n,)
+        Hits, row by row.
+    window : int
+        Number of rows, at least 1.
+
+    Returns
+    -------
+    ndarray of float64, shape (n,)
+        ``a[t] = mean(correct[max(0, t - window + 1) : t + 1])``.
+
+    Raises
+    ------
+    ValueError
+        If `correct` is empty or not one value a row, or `window` is below 1.
+
+    Examples
+    --------
+    >>> from mist.evaluation import windowed_accuracy
+    >>> windowed_accuracy([False, True, True, False], window=2)
+    array([0. , 0.5, 1. , 0.5])
+    """
+    hits = _hits(correct)
+    if window < 1:
+        raise ValueError(f"window={window} must be at least 1 row")
+    total = np.concatenate([[0], np.cumsum(hits)])
+    end = np.arange(1, len(hits) + 1)
+    start = np.maximum(end - window, 0)
+    accuracy: NDArray[np.float64] = (total[end] - total[start]) / (end - start)
+    return accuracy
+
+
+def fading_accuracy(correct: ArrayLike, factor: float) -> NDArray[np.float64]:
+    """Accuracy in which every older row counts `factor` times as much as the next.
+
+    Parameters
+    ----------
+    correct : array-like of bool, shape (n,)
+        Hits, row by row.
+    factor : float
+        Fading factor in (0, 1]; 1 gives the cumulative curve.
+
+    Returns
+    -------
+    ndarray of float64, shape (n,)
+        ``a[t] = S[t] / N[t]`` with ``S[t] = correct[t] + factor * S[t - 1]`` and
+        ``N[t] = 1 + factor * N[t - 1]``.
+
+    Raises
+    ------
+    ValueError
+        If `correct` is empty or not one value a row, or `factor` is outside (0, 1].
+
+    References
+    ----------
+    .. [1] Gama, Sebastiao and Rodrigues, "On evaluating stream learning algorithms",
+       Machine Learning 90, 2013.
+
+    Examples
+    --------
+    >>> from mist.evaluation import fading_accuracy
+    >>> fading_accuracy([True, False, True], factor=0.5).round(3)
+    array([1.   , 0.333, 0.714])
+    """
+    hits = _hits(correct)
+    if not 0 < factor <= 1:
+        raise ValueError(f"factor={factor} must be above 0 and at most 1")
+    score = list(accumulate(hits.astype(float).tolist(), lambda sum_, hit: hit + factor * sum_))
+    weight = np.cumsum(factor ** np.arange(len(hits)))
+    return np.asarray(score) / weight
+
+
+def class_recall(y_true: ArrayLike, y_pred: ArrayLike) -> tuple[NDArray[Any], NDArray[np.float64]]:
+    """Share of each class's rows that were predicted as that class.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,)
+        Labels.
+    y_pred : array-like of shape (n,)
+        Predictions; labels that `y_true` does not hold are allowed.
+
+    Returns
+    -------
+    classes : ndarray of shape (K,)
+        The distinct labels of `y_true`, sorted.
+    recall : ndarray of float64, shape (K,)
+        Recall of each class, between 0 and 1.
+
+    Raises
+    ------
+    ValueError
+        If the two differ in shape or are not one value a row.
+
+    Examples
+    --------
+    >>> from mist.evaluation import class_recall
+    >>> class_recall(["a", "a", "b"], ["a", "b", "b"])
+    (array(['a', 'b'], dtype='<U1'), array([0.5, 1. ]))
+    """
+    truth, answer = np.asarray(y_true), np.asarray(y_pred)
+    if truth.ndim != 1 or truth.shape != answer.shape:
+        raise ValueError(
+            "y_true and y_pred must hold one label a row and be equally long, "
+            f"got shapes {truth.shape} and {answer.shape}"
+        )
+    classes, code, rows = np.unique(truth, return_inverse=True, return_counts=True)
+    hits = np.bincount(code[truth == answer], minlength=len(classes))
+    return classes, hits / rows
+
+
+def _square(accuracy_matrix: ArrayLike) -> NDArray[np.float64]:
+    matrix = np.asarray(accuracy_matrix, dtype=np.float64)
+    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or not matrix.size:
+        raise ValueError(f"accuracy_matrix must be square, one row a task, got {matrix.shape}")
+    return matrix
+
+
+def _hits(correct: ArrayLike) -> NDArray[np.bool_]:
+    hits = np.asarray(correct, dtype=bool)
+    if hits.ndim != 1 or not hits.size:
+        raise ValueError(f"correct must hold one value a row and not be empty, got {hits.shape}")
+    return hits
+
+
+def _mean(values: NDArray[np.float64]) -> float:
+    """Mean of the tasks that have held-out rows."""
+    known = values[~np.isnan(values)]
+    return float(known.mean()) if known.size else float("nan")

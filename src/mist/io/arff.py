@@ -1,0 +1,133 @@
+"""ARFF, the format of Weka and MOA, read line by line."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from mist.io.source import Batch, Column, TableError, find_column
+from mist.io.text import batch_records, open_text
+
+__all__ = ["ArffSource"]
+
+_QUOTED = r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\""""
+_CELL = re.compile(rf"""\s*({_QUOTED}|(?:[^,'"\s][^,]*)?)\s*(,|$)""")
+_ATTRIBUTE = re.compile(rf"""@attribute\s+({_QUOTED}|[^\s{{]+)\s*(.+)""", re.IGNORECASE)
+
+
+class ArffSource:
+    """A dense ARFF file.
+
+    Numeric attributes are numbers; nominal and string attributes are texts.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    target : str or int
+        Name or position of the label attribute.
+
+    Raises
+    ------
+    TableError
+        If the header cannot be read, has dates or relations, or lacks the target.
+    """
+
+    def __init__(self, path: Path, target: str | int) -> None:
+        self.path = path
+        with open_text(path) as handle:
+            self.columns = tuple(_read_header(_lines(handle), path))
+        self.target = find_column([column.name for column in self.columns], target, path)
+
+    def batches(self, size: int) -> Iterator[Batch]:
+        """Yield the rows from the first one on, at most `size` at a time."""
+        with open_text(self.path) as handle:
+            lines = _lines(handle)
+            for _, line in lines:
+                if line.lower() == "@data":
+                    break
+            yield from batch_records(self._records(lines), size, handle, self.path)
+
+    def _records(self, lines: Iterator[tuple[int, str]]) -> Iterator[tuple[int, list[str]]]:
+        width = len(self.columns)
+        for number, line in lines:
+            if line.startswith("{"):
+                raise TableError(
+                    f"row {number}: sparse ARFF rows are not supported; write every value out"
+                )
+            cells = _split(line, number)
+            if len(cells) != width:
+                noun = "cell" if len(cells) == 1 else "cells"
+                raise TableError(
+                    f"row {number}: {len(cells)} {noun}, but the file declares {width} attributes"
+                )
+            yield number, cells
+
+
+def _lines(handle: Iterable[str]) -> Iterator[tuple[int, str]]:
+    for number, raw in enumerate(handle, start=1):
+        line = raw.strip()
+        if line and not line.startswith("%"):
+            yield number, line
+
+
+def _read_header(lines: Iterator[tuple[int, str]], path: Path) -> Iterator[Column]:
+    names: set[str] = set()
+    number = 0
+    for number, line in lines:
+        word = line.split(maxsplit=1)[0].lower()
+        if word == "@data":
+            if not names:
+                raise TableError(f"row {number}: {path.name} declares no @attribute")
+            return
+        if word == "@relation":
+            continue
+        match = _ATTRIBUTE.fullmatch(line)
+        if match is None:
+            raise TableError(f"row {number}: expected '@attribute NAME TYPE', found {line[:60]!r}")
+        column = _read_attribute(_unquote(match[1]), match[2].strip(), number)
+        if column.name in names:
+            raise TableError(f"row {number}: the attribute {column.name!r} occurs twice")
+        names.add(column.name)
+        yield column
+    if number == 0:
+        raise TableError(f"{path.name} is empty")
+    raise TableError(f"{path.name} has no @data line")
+
+
+def _read_attribute(name: str, kind: str, number: int) -> Column:
+    if kind.startswith("{"):
+        if not kind.endswith("}"):
+            raise TableError(f"row {number}: the values of {name!r} have no closing brace")
+        return Column(name, "text", tuple(_split(kind[1:-1].strip(), number)))
+    word = kind.split(maxsplit=1)[0].lower()
+    if word in {"numeric", "real", "integer"}:
+        return Column(name, "number")
+    if word == "string":
+        return Column(name, "text")
+    raise TableError(
+        f"row {number}: attribute {name!r} has type {word!r}; "
+        "only numeric, nominal and string attributes are read"
+    )
+
+
+def _split(line: str, number: int) -> list[str]:
+    if "'" not in line and '"' not in line:
+        return [cell.strip() for cell in line.split(",")]
+    cells = []
+    start = 0
+    while True:
+        match = _CELL.match(line, start)
+        if match is None:
+            raise TableError(f"row {number}: a quote is left open or misplaced")
+        cells.append(_unquote(match[1].strip()))
+        if not match[2]:
+            return cells
+        start = match.end()
+
+
+def _unquote(cell: str) -> str:
+    if cell[:1] in {"'", '"'}:
+        return re.sub(r"\\(.)", r"\1", cell[1:-1])
+    return cell

@@ -1,0 +1,111 @@
+"""Parquet files, read batch by batch (needs the extra ``frames``)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from mist.io.source import Batch, Cells, Column, TableError, find_column
+
+__all__ = ["ParquetSource"]
+
+
+class ParquetSource:
+    """A Parquet file with columns of numbers, booleans and texts.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    target : str or int
+        Name or position of the label column.
+
+    Raises
+    ------
+    TableError
+        If pyarrow is not installed, the file is no Parquet file, a column is of another type
+        (dates, lists, ...), or the target is missing.
+    """
+
+    def __init__(self, path: Path, target: str | int) -> None:
+        try:
+            import pyarrow as pa
+            from pyarrow import parquet
+        except ImportError as error:
+            raise TableError(
+                "Parquet files need pyarrow: pip install 'mist-tree[frames]'"
+            ) from error
+        self.path = path
+        self._errors = (pa.ArrowException, OSError)
+        self._open = parquet.ParquetFile
+        with self._reading(), self._open(path) as file:
+            schema = file.schema_arrow
+        self.columns = tuple(Column(field.name, _kind(field)) for field in schema)
+        self.target = find_column(schema.names, target, path)
+
+    def batches(self, size: int) -> Iterator[Batch]:
+        """Yield the rows from the first one on, at most `size` at a time."""
+        done = 0
+        with self._reading(), self._open(self.path) as file:
+            total = file.metadata.num_rows
+            for batch in file.iter_batches(batch_size=size):
+                if not batch.num_rows:
+                    continue
+                rows = np.arange(done + 1, done + batch.num_rows + 1)
+                done += batch.num_rows
+                cells = [
+                    _cells(array, column)
+                    for array, column in zip(batch.columns, self.columns, strict=True)
+                ]
+                yield Batch(rows, cells, done / total)
+
+    def _reading(self) -> _Translate:
+        return _Translate(self._errors, self.path)
+
+
+class _Translate:
+    """Turns errors of pyarrow inside a ``with`` block into a TableError."""
+
+    def __init__(self, errors: tuple[type[Exception], ...], path: Path) -> None:
+        self._errors = errors
+        self._path = path
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
+        if isinstance(error, self._errors):
+            line = str(error).splitlines()[0]
+            raise TableError(f"{self._path.name} is no readable Parquet file: {line}") from error
+
+
+def _kind(field: Any) -> Literal["number", "text"]:
+    from pyarrow import types
+
+    kind = field.type.value_type if types.is_dictionary(field.type) else field.type
+    numeric = (types.is_integer, types.is_floating, types.is_decimal, types.is_null)
+    if any(test(kind) for test in numeric):
+        return "number"
+    # A boolean is a text of two categories, as it is in a CSV file.
+    if types.is_boolean(kind) or types.is_string(kind) or types.is_large_string(kind):
+        return "text"
+    raise TableError(
+        f"column {field.name!r} has type {field.type}; only numbers, booleans and texts are read"
+    )
+
+
+def _cells(array: Any, column: Column) -> Cells:
+    import pyarrow as pa
+
+    if pa.types.is_dictionary(array.type):
+        array = array.dictionary_decode()
+    if column.kind == "text":
+        return ["" if value is None else str(value) for value in array.to_pylist()]
+    if pa.types.is_integer(array.type) and not array.null_count:
+        integers: Cells = array.to_numpy(zero_copy_only=False)
+        return integers
+    numbers: Cells = array.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
+    return numbers

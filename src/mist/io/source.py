@@ -1,0 +1,143 @@
+"""What every file format hands over: named columns and batches of their cells."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = [
+    "MISSING",
+    "Batch",
+    "Cells",
+    "Column",
+    "Source",
+    "TableError",
+    "find_column",
+]
+
+MISSING = frozenset({"", "?", "NA", "NaN", "nan", "-"})
+"""Cell texts that stand for a missing value."""
+
+Cells = Sequence[str] | NDArray[Any]
+"""The cells of one column: texts, or an array of numbers or labels."""
+
+_NAMES_SHOWN = 8
+
+
+class TableError(ValueError):
+    """A table that cannot be read; the message is one line naming the row and the column.
+
+    Examples
+    --------
+    >>> raise TableError("row 3, column 'age': 'abc' is not a number")
+    Traceback (most recent call last):
+    mist.io.source.TableError: row 3, column 'age': 'abc' is not a number
+    """
+
+
+class Column(NamedTuple):
+    """One column of a file.
+
+    Attributes
+    ----------
+    name : str
+        Its name.
+    kind : {"number", "text", "open"}
+        What the file itself says about the cells; ``"open"`` when it says nothing (CSV).
+    categories : tuple of str or None
+        The only texts allowed, where the file declares them (nominal attributes of ARFF).
+    """
+
+    name: str
+    kind: Literal["number", "text", "open"] = "open"
+    categories: tuple[str, ...] | None = None
+
+
+class Batch(NamedTuple):
+    """Some rows of a file, column by column.
+
+    Attributes
+    ----------
+    rows : ndarray of int64, shape (n,)
+        Row numbers for messages: the line of the file for text formats, else counted from 1.
+    columns : sequence of Cells
+        One entry a column, n cells each.
+    fraction : float
+        How much of the file has been read, between 0 and 1.
+    """
+
+    rows: NDArray[np.int64]
+    columns: Sequence[Cells]
+    fraction: float
+
+
+class Source(Protocol):
+    """A file that can be read from the start any number of times."""
+
+    path: Path
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """All columns in file order, the target among them."""
+
+    @property
+    def target(self) -> int:
+        """Position of the target in ``columns``."""
+
+    def batches(self, size: int) -> Iterator[Batch]:
+        """Yield the rows from the first one on, at most `size` at a time."""
+
+
+def find_column(names: Sequence[str], wanted: str | int, path: Path) -> int:
+    """Find a column by name, or by position (negative: from the end).
+
+    A text that is no name but an integer counts as a position.
+
+    Parameters
+    ----------
+    names : sequence of str
+        The columns of the file.
+    wanted : str or int
+        Name or position, counted from 0.
+    path : Path
+        The file, for the message.
+
+    Returns
+    -------
+    int
+        Position of the column.
+
+    Raises
+    ------
+    TableError
+        If there is no such column.
+
+    Examples
+    --------
+    >>> find_column(["a", "b", "c"], "b", Path("x.csv"))
+    1
+    >>> find_column(["a", "b", "c"], "-1", Path("x.csv"))
+    2
+    """
+    if isinstance(wanted, str):
+        if wanted in names:
+            return list(names).index(wanted)
+        try:
+            wanted = int(wanted)
+        except ValueError:
+            close = difflib.get_close_matches(str(wanted), names, n=1)
+            hint = f"did you mean {close[0]!r}? " if close else ""
+            shown = ", ".join(names[:_NAMES_SHOWN]) + (", ..." if len(names) > _NAMES_SHOWN else "")
+            raise TableError(
+                f"{path.name} has no column {wanted!r}; {hint}columns: {shown}"
+            ) from None
+    if not -len(names) <= wanted < len(names):
+        raise TableError(
+            f"{path.name} has no column {wanted}; positions run from 0 to {len(names) - 1}"
+        )
+    return wanted % len(names)

@@ -1,0 +1,91 @@
+"""Options: the allowed values of every parameter, in one place."""
+
+from __future__ import annotations
+
+import numbers
+from typing import Any
+
+import numpy as np
+
+CHOICES: dict[str, tuple[str | None, ...]] = {
+    "leaf": ("gaussian", "sketch", "majority"),
+    "inheritance": ("gaussian", "mass", "sketch", None),
+    "bound": ("mcdiarmid", "rutkowski", "hoeffding"),
+    "split_test": ("gap", "gain"),
+    "criterion": ("gini", "info_gain"),
+    "thresholds": ("medians", "dense", "sampled", "gaussian"),
+}
+
+RANGES: dict[str, tuple[type, float, float, bool, bool]] = {
+    # name: number type, lowest, highest, are the two ends allowed
+    "grace_period": (numbers.Integral, 1, np.inf, True, False),
+    "delta": (numbers.Real, 0, 1, False, False),
+    "tie_threshold": (numbers.Real, 0, np.inf, True, True),
+    "sketch_size": (numbers.Integral, 8, 32768, True, True),
+    "discount": (numbers.Real, 0, 1, False, True),
+    "n_thresholds": (numbers.Integral, 1, np.inf, True, False),
+    "bandwidth": (numbers.Real, 0, np.inf, False, False),
+    "smoothing": (numbers.Real, 0, np.inf, False, False),
+}
+
+COUNTS_OR_NONE = ("max_leaves", "max_classes_per_leaf")
+
+
+def check_options(params: dict[str, Any]) -> None:
+    """Refuse unknown options and numbers out of range.
+
+    Parameters
+    ----------
+    params : dict
+        Parameters of the estimator by name.
+
+    Raises
+    ------
+    ValueError
+        Names the parameter, its value and what is allowed.
+    """
+    for name, allowed in CHOICES.items():
+        if not any(params[name] is v or params[name] == v for v in allowed):
+            raise ValueError(f"{name}={params[name]!r} is unknown; allowed: {list(allowed)}")
+    for name, (kind, low, high, with_low, with_high) in RANGES.items():
+        value = params[name]
+        if isinstance(value, kind) and not isinstance(value, bool):
+            if low < value < high or (with_low and value == low) or (with_high and value == high):
+                continue
+        what = "a whole number" if kind is numbers.Integral else "a number"
+        ends = f"{'[' if with_low else '('}{low:g}, {high:g}{']' if with_high else ')'}"
+        raise ValueError(f"{name}={value!r} must be {what} in {ends}")
+    for name in COUNTS_OR_NONE:
+        value = params[name]
+        if value is not None and not (isinstance(value, numbers.Integral) and value >= 1):
+            raise ValueError(f"{name}={value!r} must be None or a whole number >= 1")
+    if not isinstance(params["union_bound"], bool | np.bool_):
+        raise ValueError(f"union_bound={params['union_bound']!r} must be True or False")
+    if params["criterion"] == "info_gain" and params["bound"] != "hoeffding":
+        raise ValueError(
+            f"bound={params['bound']!r} is derived for the Gini gain; "
+            "use bound='hoeffding' with criterion='info_gain'"
+        )
+    if params["thresholds"] == "gaussian":
+        for name in ("leaf", "inheritance"):
+            if params[name] == "sketch":
+                raise ValueError(
+                    f"thresholds='gaussian' keeps no sketches, but {name}='sketch' needs them; "
+                    "use thresholds='medians'"
+                )
+
+
+def seed_of(random_state: Any) -> int:
+    """The integer seed of a ``random_state``; None stands for 0."""
+    if random_state is None:
+        return 0
+    if isinstance(random_state, numbers.Integral) and random_state >= 0:
+        return int(random_state) % 2**63
+    if isinstance(random_state, np.random.RandomState):
+        return int(random_state.randint(2**31))
+    if isinstance(random_state, np.random.Generator):
+        return int(random_state.integers(2**63))
+    raise ValueError(
+        f"random_state={random_state!r} must be None, a whole number >= 0, "
+        "a numpy RandomState or a numpy Generator"
+    )

@@ -1,0 +1,6 @@
+"""Results as a table and as one self-contained HTML page."""
+
+from mist.report.page import Section, render_page
+from mist.report.summary import HEADINGS, summarise
+
+__all__ = ["HEADINGS", "Section", "render_page", "summarise"]

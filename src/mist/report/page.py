@@ -1,0 +1,218 @@
+"""One self-contained HTML page: summary, plots, settings and versions."""
+
+from __future__ import annotations
+
+import platform
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from importlib import metadata, resources
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mist import __version__
+from mist.evaluation import StreamResult
+from mist.report.summary import HEADINGS, summarise
+
+if TYPE_CHECKING:
+    from markupsafe import Markup
+
+__all__ = ["Section", "render_page"]
+
+_LIBRARIES = ("numpy", "scipy", "numba", "scikit-learn", "matplotlib", "pyarrow")
+_LONGEST_SETTING = 40
+
+
+@dataclass(frozen=True)
+class Section:
+    """The runs of all models over one data set.
+
+    Examples
+    --------
+    >>> section = Section("iris", "120 rows", (), np.array([40, 80]), ("task 2", "task 3"))
+    >>> section.dataset
+    'iris'
+    """
+
+    dataset: str
+    """Name of the data set."""
+
+    description: str
+    """One sentence on where it comes from and how large it is."""
+
+    results: Sequence[StreamResult]
+    """One run a model, at least one, all over the same stream."""
+
+    borders: NDArray[np.int64]
+    """Rows at which something new begins, for the plots over the stream."""
+
+    border_labels: Sequence[str]
+    """What begins there, one text a border."""
+
+
+@dataclass(frozen=True)
+class _Plot:
+    title: str
+    svg: Markup
+    caption: str
+
+
+def render_page(
+    title: str,
+    intro: str,
+    sections: Sequence[Section],
+    settings: Mapping[str, Mapping[str, Any]],
+) -> str:
+    """Return the report as one HTML text that needs no other file and no script.
+
+    Parameters
+    ----------
+    title : str
+        Heading of the page.
+    intro : str
+        A sentence or two below it.
+    sections : sequence of Section
+        One a data set, at least one.
+    settings : mapping of str to mapping
+        For each model, its parameters and their values.
+
+    Returns
+    -------
+    str
+        The page.
+
+    Raises
+    ------
+    ValueError
+        If there is no section, or a section has no result.
+    """
+    if not sections or any(not section.results for section in sections):
+        raise ValueError("a report needs at least one data set with one result")
+    from jinja2 import Environment, StrictUndefined
+
+    environment = Environment(
+        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    source = resources.files("mist.report").joinpath("page.html.j2").read_text(encoding="utf-8")
+    return environment.from_string(source).render(
+        title=title,
+        intro=intro,
+        made=datetime.now().astimezone().strftime("%d %B %Y, %H:%M"),
+        headings=HEADINGS,
+        lines=[
+            (summarise(result), result is section.results[0])
+            for section in sections
+            for result in section.results
+        ],
+        has_tasks=any(_has_tasks(section) for section in sections),
+        sections=[(section, _plots(section, i)) for i, section in enumerate(sections)],
+        models=list(settings),
+        settings=_compare(settings),
+        versions=_versions(),
+    )
+
+
+def _has_tasks(section: Section) -> bool:
+    return any(len(result.accuracy_matrix) for result in section.results)
+
+
+def _plots(section: Section, number: int) -> list[_Plot]:
+    from mist.report import figures
+
+    results = section.results
+    n_rows = len(results[0].correct)
+    window = figures.window_length(n_rows)
+    end = ", ".join(f"{r.model} {r.prequential_accuracy:.3f}" for r in results)
+    accuracy = _Plot(
+        "Accuracy over the stream",
+        _embed(
+            figures.plot_accuracy(results, section.borders, section.border_labels),
+            f"s{number}a",
+            f"Line chart of prequential accuracy on {section.dataset} over {n_rows:,} rows. "
+            f"Over the whole stream: {end}.",
+        ),
+        f"Each row is predicted before it is learnt. Mean over the last {window:,} rows; dotted "
+        "lines mark "
+        + ("the task borders." if _has_tasks(section) else "new classes.")
+        + _coincidence(results),
+    )
+    leaves = ", ".join(f"{r.model} {int(r.leaves_curve[-1]):,}" for r in results)
+    growth = _Plot(
+        "Tree growth",
+        _embed(
+            figures.plot_growth(results, section.borders, section.border_labels),
+            f"s{number}g",
+            f"Step chart of the number of leaves on {section.dataset}. At the end: {leaves}.",
+        ),
+        "Leaves after each chunk of rows."
+        + (
+            " No split passed its test here: every tree stayed a single leaf."
+            if all(r.leaves_curve[-1] == 1 for r in results)
+            else ""
+        ),
+    )
+    if not _has_tasks(section):
+        return [accuracy, growth]
+    last = "; ".join(
+        f"{r.model} " + ", ".join(f"{share:.2f}" for share in r.accuracy_matrix[-1])
+        for r in results
+    )
+    matrices = _Plot(
+        "Accuracy by task",
+        _embed(
+            figures.plot_matrices(results),
+            f"s{number}m",
+            f"Heat maps of the accuracy matrix on {section.dataset}, one a model. "
+            f"After the last task, task by task: {last}.",
+        ),
+        "Accuracy on the held-out rows of each task (column) after each task was learnt (row). "
+        "A column that pales downwards is a task being forgotten.",
+    )
+    return [accuracy, matrices, growth]
+
+
+def _coincidence(results: Sequence[StreamResult]) -> str:
+    groups: dict[bytes, list[str]] = {}
+    for result in results:
+        groups.setdefault(np.packbits(result.correct).tobytes(), []).append(result.model)
+    same = [" and ".join(models) for models in groups.values() if len(models) > 1]
+    return f" The lines of {'; '.join(same)} coincide." if same else ""
+
+
+def _embed(svg: str, prefix: str, alt: str) -> Markup:
+    from markupsafe import Markup, escape
+
+    # Ids of different drawings would clash on one page.
+    svg = re.sub(r'\bid="', f'id="{prefix}-', svg)
+    svg = re.sub(r'(href="|url\()#', rf"\1#{prefix}-", svg)
+    opening = f'<svg role="img" aria-label="{escape(alt)}" '
+    return Markup(svg.replace("<svg ", opening, 1))
+
+
+def _compare(settings: Mapping[str, Mapping[str, Any]]) -> list[tuple[str, list[str], bool]]:
+    names = dict.fromkeys(name for parameters in settings.values() for name in parameters)
+    lines = []
+    for name in names:
+        values = [_show(parameters.get(name)) for parameters in settings.values()]
+        lines.append((name, values, len(set(values)) > 1))
+    return lines
+
+
+def _show(value: Any) -> str:
+    text = repr(value)
+    if len(text) > _LONGEST_SETTING and hasattr(value, "__len__"):
+        return f"{len(value)} entries"
+    return text
+
+
+def _versions() -> list[tuple[str, str]]:
+    versions = [("mist", __version__), ("Python", platform.python_version())]
+    for library in _LIBRARIES:
+        try:
+            versions.append((library, metadata.version(library)))
+        except metadata.PackageNotFoundError:
+            continue
+    return versions

@@ -1,0 +1,124 @@
+import zipfile
+
+import numpy as np
+import pytest
+
+from mist.io import TableError, open_table
+
+
+@pytest.fixture
+def write(tmp_path):
+    def write(save=np.savez_compressed, **arrays):
+        path = tmp_path / "table.npz"
+        save(path, **arrays)
+        return path
+
+    return write
+
+
+@pytest.mark.parametrize("save", [np.savez, np.savez_compressed])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_chunks_hold_the_arrays(write, save, order):
+    rng = np.random.default_rng(1)
+    X = np.asarray(rng.integers(0, 255, (1050, 7)), dtype=np.uint8, order=order)
+    y = rng.integers(0, 9, 1050).astype(np.uint8)
+    chunks = list(open_table(write(save, X=X, y=y, n_train=np.array(800)), chunk_rows=100))
+    assert [len(chunk.y) for chunk in chunks] == [100] * 10 + [50]
+    np.testing.assert_array_equal(np.concatenate([c.X for c in chunks]), X)
+    np.testing.assert_array_equal(np.concatenate([c.y for c in chunks]), y)
+    assert chunks[0].X.dtype == np.float64
+    assert chunks[0].y.dtype == np.int64
+    assert chunks[1].rows[0] == 101
+    assert chunks[0].names == tuple(f"x{i}" for i in range(7))
+
+
+@pytest.mark.parametrize("scale", [0.1, np.array([1.0, 10.0, 0.5])])
+def test_scale_multiplies(write, scale):
+    X = np.array([[1, 2, 3], [4, 5, 6]], dtype=np.int16)
+    data = open_table(write(X=X, y=[0, 1], scale=scale)).load()
+    np.testing.assert_array_equal(data.X, X * scale)
+
+
+def test_names_of_columns_and_classes(write):
+    path = write(X=np.eye(3), y=[2, 0, 1], features=["a", "b", "c"], classes=["u", "v", "w"])
+    data = open_table(path).load()
+    assert data.names == ("a", "b", "c")
+    assert data.y.tolist() == ["w", "u", "v"]
+
+
+def test_names_that_do_not_fit_are_left_alone(write):
+    path = write(X=np.eye(3), y=[3, 1, 2], features=["a", "b"], classes=["u", "v", "w"])
+    data = open_table(path).load()
+    assert data.names == ("x0", "x1", "x2")
+    assert data.y.tolist() == [3, 1, 2]
+
+
+def test_another_array_as_target(write):
+    path = write(X=np.eye(2), y=[0, 1], subject=["ann", "bob"])
+    assert open_table(path, "subject").load().y.tolist() == ["ann", "bob"]
+
+
+def test_nan_is_missing_and_infinity_is_refused(write):
+    X = np.zeros((250, 2))
+    X[3, 0] = np.nan
+    assert np.isnan(open_table(write(X=X, y=np.zeros(250, int))).load().X[3, 0])
+    X[211, 1] = -np.inf
+    table = open_table(write(X=X, y=np.zeros(250, int)), chunk_rows=100)
+    with pytest.raises(TableError, match=r"^row 212, column 'x1': infinity is not allowed"):
+        list(table)
+
+
+def test_float_labels(write):
+    assert open_table(write(X=np.eye(2), y=[1.0, 2.0])).load().y.tolist() == [1, 2]
+    with pytest.raises(TableError, match=r"^row 2, column 'y': the label is missing$"):
+        open_table(write(X=np.eye(2), y=[1.0, np.nan])).load()
+
+
+@pytest.mark.parametrize(
+    ("arrays", "message"),
+    [
+        ({"a": np.eye(2)}, r"^table.npz has no array 'X'; arrays: a$"),
+        ({"X": np.eye(2)}, r"^table.npz has no array 'y'; arrays: X$"),
+        ({"X": np.eye(2), "y": [1, 2, 3]}, r"'X' has 2 rows, but there are 3 labels in 'y'$"),
+        ({"X": np.ones(3), "y": [1, 2, 3]}, r"'X' has to be a matrix .* not of shape \(3,\)$"),
+        ({"X": np.eye(2), "y": np.eye(2)}, r"the labels 'y' have to be one row of values"),
+        ({"X": [["a"]], "y": [1]}, r"'X' holds texts; only numbers are read$"),
+        ({"X": np.zeros((0, 2)), "y": np.zeros(0, int)}, r"^table.npz is empty: it has columns"),
+        ({"X": np.eye(2), "y": [0, 1], "scale": np.ones(3)}, r"'scale' has to be one number or 2"),
+        (
+            {"X": np.eye(2).astype(object), "y": [0, 1]},
+            r"array 'X' has type object; only plain numbers are read .* no pickled objects$",
+        ),
+        ({"X": np.eye(2).astype(complex), "y": [0, 1]}, r"array 'X' has type complex128"),
+    ],
+)
+def test_arrays_that_do_not_fit(write, arrays, message):
+    with pytest.raises(TableError, match=message):
+        open_table(write(**arrays)).load()
+
+
+def test_no_archive(tmp_path):
+    path = tmp_path / "table.npz"
+    path.write_text("nothing of the kind")
+    with pytest.raises(TableError, match=r"^table.npz is no NPZ archive$"):
+        open_table(path)
+
+
+def test_truncated_array(write, tmp_path):
+    with zipfile.ZipFile(write(np.savez, X=np.eye(50), y=np.zeros(50, int))) as archive:
+        X, y = archive.read("X.npy"), archive.read("y.npy")
+    path = tmp_path / "short.npz"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("X.npy", X[:-100])
+        archive.writestr("y.npy", y)
+    with pytest.raises(TableError, match=r"^short.npz is damaged: array 'X' ends early$"):
+        open_table(path).load()
+
+
+def test_flipped_bits(write):
+    path = write(np.savez, X=np.eye(300), y=np.zeros(300, int))
+    data = bytearray(path.read_bytes())
+    data[5000] ^= 0xFF
+    path.write_bytes(data)
+    with pytest.raises(TableError, match=r"^table.npz is damaged: Bad CRC-32"):
+        open_table(path).load()

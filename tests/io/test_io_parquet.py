@@ -1,0 +1,117 @@
+import datetime
+import sys
+
+import numpy as np
+import pytest
+
+from mist.io import TableError, open_table
+
+pa = pytest.importorskip("pyarrow", reason="Parquet needs the extra 'frames'")
+pq = pytest.importorskip("pyarrow.parquet")
+
+
+@pytest.fixture
+def write(tmp_path):
+    def write(columns, **options):
+        path = tmp_path / "table.parquet"
+        pq.write_table(pa.table(columns), path, **options)
+        return path
+
+    return write
+
+
+def test_all_kinds_of_columns(write):
+    path = write(
+        {
+            "i": pa.array([1, None, 3], pa.int32()),
+            "f": [0.5, float("nan"), None],
+            "b": [True, False, None],
+            "t": ["red", None, "blue"],
+            "d": pa.array(["u", "v", "u"]).dictionary_encode(),
+            "y": ["cat", "dog", "cat"],
+        }
+    )
+    table = open_table(path, "y")
+    data = table.load()
+    assert table.names == ("i", "f", "b=True", "b=False", "t=red", "t=blue", "d=u", "d=v")
+    assert table.categorical == (2, 3, 4, 5, 6, 7)
+    nan = np.nan
+    np.testing.assert_array_equal(
+        data.X,
+        [
+            [1, 0.5, 1, 0, 1, 0, 1, 0],
+            [nan, nan, 0, 1, nan, nan, 0, 1],
+            [3, nan, nan, nan, 0, 1, 1, 0],
+        ],
+    )
+    assert data.y.tolist() == ["cat", "dog", "cat"]
+    assert data.rows.tolist() == [1, 2, 3]
+
+
+def test_batches_across_row_groups(write):
+    path = write({"a": np.arange(1000.0), "y": np.arange(1000) % 4}, row_group_size=130)
+    chunks = list(open_table(path, "y", chunk_rows=100))
+    assert max(len(chunk.y) for chunk in chunks) <= 100
+    assert np.concatenate([c.X[:, 0] for c in chunks]).tolist() == list(range(1000))
+    assert np.concatenate([c.y for c in chunks]).tolist() == [i % 4 for i in range(1000)]
+    assert np.concatenate([c.rows for c in chunks]).tolist() == list(range(1, 1001))
+    assert chunks[0].y.dtype == np.int64
+
+
+def test_categories_first_seen_late(write):
+    path = write({"c": ["red"] * 250 + ["green"], "y": [0] * 251})
+    table = open_table(path, "y", chunk_rows=100)
+    assert table.names == ("c=red", "c=green")
+    assert table.scanned == 251
+
+
+@pytest.mark.parametrize(
+    ("labels", "expected"),
+    [
+        ([1.0, 2.0], [1, 2]),
+        ([1.5, 2.0], ["1.5", "2"]),
+        ([True, False], ["True", "False"]),
+    ],
+)
+def test_labels(write, labels, expected):
+    assert open_table(write({"a": [1.0, 2.0], "y": labels}), "y").load().y.tolist() == expected
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        ({"a": [1.0, 2.0], "y": [1, None]}, r"^row 2, column 'y': the label is missing$"),
+        ({"a": [1.0, 2.0], "y": ["u", None]}, r"^row 2, column 'y': the label is missing$"),
+        ({"a": [1.0, float("inf")], "y": [0, 1]}, r"^row 2, column 'a': infinity"),
+        ({"a": [1.0, 2.0], "z": [0, 1]}, r"^table.parquet has no column 'y'; columns: a, z$"),
+        (
+            {"a": [datetime.date(2020, 1, 1)], "y": [0]},
+            r"^column 'a' has type date32\[day\]; only numbers, booleans and texts are read$",
+        ),
+    ],
+)
+def test_errors(write, columns, message):
+    path = write(columns)
+    with pytest.raises(TableError, match=message):
+        open_table(path, "y").load()
+
+
+def test_no_rows(write):
+    path = write({"a": pa.array([], pa.float64()), "y": pa.array([], pa.int64())})
+    with pytest.raises(TableError, match=r"^table.parquet is empty: it has columns, but no rows$"):
+        open_table(path, "y")
+
+
+def test_no_parquet_file(tmp_path):
+    path = tmp_path / "table.parquet"
+    path.write_text("a,y\n1,0\n")
+    with pytest.raises(TableError, match=r"^table.parquet is no readable Parquet file: ") as error:
+        open_table(path, "y")
+    assert "\n" not in str(error.value)
+
+
+def test_without_pyarrow(write, monkeypatch):
+    path = write({"a": [1.0], "y": [0]})
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(TableError, match=r"need pyarrow: pip install 'mist-tree\[frames\]'$"):
+        open_table(path, "y")

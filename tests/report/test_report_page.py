@@ -1,0 +1,221 @@
+import math
+import re
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+
+from mist.evaluation import StreamResult
+from mist.report import HEADINGS, Section, render_page, summarise
+
+VOID = {"meta", "link", "br", "hr", "img", "input"}
+
+
+def result(
+    model="MIST-G", dataset="wine", n_rows=300, tasks=3, leaves=(1, 2, 4), seed=0, **changes
+):
+    rng = np.random.default_rng(seed)
+    matrix = np.tril(rng.uniform(0.5, 1, (tasks, tasks)))
+    matrix[np.triu_indices(tasks, 1)] = np.nan
+    correct = rng.random(n_rows) < 0.8
+    fields = {
+        "model": model,
+        "dataset": dataset,
+        "seed": 42,
+        "accuracy_matrix": matrix,
+        "final_accuracy": 0.91236,
+        "mean_class_recall": 0.9,
+        "average_forgetting": -0.0125,
+        "backward_transfer": 0.0,
+        "prequential_accuracy": float(correct.mean()),
+        "correct": correct,
+        "boundaries": np.array([100, 200, 300]),
+        "n_leaves": np.array(leaves),
+        "n_splits": np.array(leaves) - 1,
+        "checkpoints": np.array([100, 200, 300]),
+        "leaves_curve": np.array(leaves),
+        "nbytes": 2048,
+        "learn_seconds": 0.5,
+        "rows_per_second": 123456.7,
+    }
+    return StreamResult(**(fields | changes))
+
+
+def without_tasks(**changes):
+    return result(
+        accuracy_matrix=np.zeros((0, 0)),
+        final_accuracy=math.nan,
+        average_forgetting=math.nan,
+        **changes,
+    )
+
+
+def section(*results, **changes):
+    fields = {
+        "dataset": "wine",
+        "description": "300 rows.",
+        "results": results or (result(), result("MIST-K", seed=1)),
+        "borders": np.array([100, 200]),
+        "border_labels": ["task 2", "task 3"],
+    }
+    return Section(**(fields | changes))
+
+
+SETTINGS = {
+    "MIST-G": {"leaf": "gaussian", "delta": 0.1, "categorical_features": list(range(50))},
+    "MIST-K": {"leaf": "sketch", "delta": 0.1, "categorical_features": None},
+}
+
+
+def page(*sections, title="A title", intro="An intro."):
+    return render_page(title, intro, sections or (section(),), SETTINGS)
+
+
+class Outline(HTMLParser):
+    """Checks that tags are balanced and collects what the tests ask about."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.open = []
+        self.ids = []
+        self.references = []
+        self.labels = []
+        self.words = []
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag, attributes):
+        attributes = dict(attributes)
+        if tag not in VOID:
+            self.open.append(tag)
+        if "id" in attributes:
+            self.ids.append(attributes["id"])
+        if tag == "svg":
+            assert attributes["role"] == "img"
+            assert "width" not in attributes
+            self.labels.append(attributes["aria-label"])
+        for value in attributes.values():
+            self.references += re.findall(r"url\(#([^)]+)\)", value or "")
+        for name in ("href", "xlink:href"):
+            if attributes.get(name, "").startswith("#"):
+                self.references.append(attributes[name][1:])
+
+    def handle_startendtag(self, tag, attributes):
+        self.handle_starttag(tag, attributes)
+        if tag not in VOID:
+            self.handle_endtag(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.words.append(data)
+
+
+def test_the_page_is_well_formed_and_self_contained():
+    text = page(section(), section(dataset="iris"))
+    outline = Outline(text)
+    assert outline.open == []
+    assert len(set(outline.ids)) == len(outline.ids)
+    assert set(outline.references) <= set(outline.ids)
+    assert "<script" not in text
+    assert not re.search(r'(?:src|href)="(?!#|data:image/)', text)
+    assert "@import" not in text
+    assert "prefers-color-scheme: dark" in text
+
+
+def test_every_plot_is_there_with_a_text_in_its_place():
+    outline = Outline(page())
+    assert [label.split(" on wine")[0] for label in outline.labels] == [
+        "Line chart of prequential accuracy",
+        "Heat maps of the accuracy matrix",
+        "Step chart of the number of leaves",
+    ]
+    accuracy = result().prequential_accuracy
+    assert f"MIST-G {accuracy:.3f}" in outline.labels[0]
+    assert "MIST-G 4, MIST-K 4" in outline.labels[2]
+    words = " ".join(outline.words)
+    for expected in ("rows learnt", "after learning task", "tested on task", "task 2", "leaves"):
+        assert expected in words
+    matrix = result().accuracy_matrix
+    for share in matrix[np.isfinite(matrix)]:
+        assert f"{share:.2f}" in words
+
+
+def test_plots_take_their_ink_from_the_page():
+    text = page()
+    assert "currentColor" in text
+    assert "#0a0b0c" not in text
+    assert "#000000" not in text
+
+
+def test_summary_settings_and_versions():
+    words = " ".join(" ".join(Outline(page()).words).split())
+    for expected in (*HEADINGS, "0.912", "-0.013", "123,457", "2.0", "'sketch'", "50 entries"):
+        assert expected in words
+    for expected in ("mist 0.", "Python 3.", "numpy 2.", "scikit-learn 1."):
+        assert expected in words
+    assert page().count('class="differs"') == 2
+
+
+def test_without_tasks_there_is_no_matrix_and_a_dash_in_the_table():
+    plain = without_tasks()
+    assert summarise(plain)[2:4] == ("–", "–")  # noqa: RUF001
+    outline = Outline(page(section(plain, border_labels=["cat", "dog"])))
+    assert len(outline.labels) == 2
+    words = " ".join(outline.words)
+    assert "dotted lines mark new classes" in words
+    assert "cat" in outline.words
+    assert "need tasks" in words
+
+
+def test_summary_of_a_model_without_leaves_and_size():
+    cells = summarise(result(leaves_curve=np.zeros(3, int), nbytes=0))
+    assert cells[-2:] == ("–", "–")  # noqa: RUF001
+
+
+def test_coinciding_lines_and_trees_that_never_split_are_said():
+    twins = (result(leaves=(1, 1, 1)), result("Twin", leaves=(1, 1, 1)))
+    words = " ".join(Outline(page(section(*twins))).words)
+    assert "The lines of MIST-G and Twin coincide." in words
+    assert "No split passed its test here" in words
+    words = " ".join(Outline(page()).words)
+    assert "coincide" not in words
+    assert "No split passed" not in words
+
+
+@pytest.mark.parametrize("n_rows", [1, 7, 100_000])
+def test_streams_of_any_length(n_rows):
+    short = without_tasks(n_rows=n_rows, checkpoints=np.array([n_rows]), leaves_curve=np.array([1]))
+    text = page(section(short, borders=np.array([], int), border_labels=[]))
+    assert len(text) < 150_000
+
+
+def test_many_models_tasks_and_borders():
+    many = [result(f"model {i}", tasks=14, seed=i) for i in range(7)]
+    borders = np.arange(1, 101)
+    outline = Outline(page(section(*many, borders=borders, border_labels=["x"] * 100)))
+    assert outline.open == []
+    assert "model 6" in " ".join(outline.words)
+
+
+def test_names_from_outside_are_escaped():
+    evil = '<b onload="x">&'
+    bad = result(evil, evil)
+    outline = Outline(
+        render_page(
+            evil,
+            evil,
+            [section(bad, dataset=evil, description=evil, border_labels=[evil, "$x$"])],
+            {evil: {evil: evil}},
+        )
+    )
+    assert outline.open == []
+    assert "$x$" in outline.words
+
+
+def test_nothing_to_report():
+    with pytest.raises(ValueError, match="at least one data set"):
+        render_page("t", "i", [], {})
+    with pytest.raises(ValueError, match="at least one data set"):
+        render_page("t", "i", [section(results=())], {})
