@@ -714,7 +714,7 @@ class MistClassifier(ClassifierMixin, BaseEstimator):
                     rule=" and ".join(rule),
                     rows=float(state.tree.leaves.rows[leaf]),
                     classes=len(masses),
-                    impurity=inspection.impurity(masses, entropy=False),
+                    impurity=inspection.gini_impurity(masses),
                     nbytes=inspection.leaf_bytes(state, leaf),
                 )
             )

@@ -11,7 +11,7 @@ import math
 
 import numpy as np
 
-from mist.engine.compiled import exact
+from mist.engine.compiled import exact, inlined
 from mist.engine.state import MEAN
 from mist.engine.thresholds import left_masses
 
@@ -19,12 +19,15 @@ TIE = 1e-12
 """A later candidate must be better by more than this: the first of equals is kept."""
 
 
-@exact
+@inlined
 def _term(mass, entropy):
-    """Summand of the impurity: mass squared, or mass times its binary logarithm."""
-    if entropy:
-        return mass * math.log2(mass) if mass > 0.0 else 0.0
-    return mass * mass
+    """Summand of the impurity: mass squared, or mass times its binary logarithm.
+
+    ``entropy`` is True or None, so that of the two only one is compiled.
+    """
+    if entropy is None:
+        return mass * mass
+    return mass * math.log2(mass) if mass > 0.0 else 0.0
 
 
 @exact
@@ -33,7 +36,7 @@ def _gain(n_left, n_right, left, right, whole, entropy):
     n = n_left + n_right
     if not (n_left > 0.0 and n_right > 0.0):
         return 0.0
-    if entropy:
+    if entropy is not None:
         total = n * math.log2(n) - n_left * math.log2(n_left) - n_right * math.log2(n_right)
         return max((total - whole + left + right) / n, 0.0)
     return max((left / n_left + right / n_right - whole / n) / n, 0.0)
@@ -41,7 +44,7 @@ def _gain(n_left, n_right, left, right, whole, entropy):
 
 @exact
 def best_splits(tree, missing, sketch, cells, candidates, entropy, gains, splits):
-    """Gain and threshold of every column's best candidate.
+    """Gain and threshold of every column's best candidate; the best column and runner-up.
 
     Parameters
     ----------
@@ -50,10 +53,17 @@ def best_splits(tree, missing, sketch, cells, candidates, entropy, gains, splits
     candidates : float64 array, shape (m, n_numeric)
         Candidate thresholds of the numeric columns, NaN where there is none. 0/1 columns
         have the one candidate 0.5.
-    entropy : bool
-        Information gain in bits in place of the Gini gain.
+    entropy : True or None
+        True: information gain in bits in place of the Gini gain.
     gains, splits : float64 arrays, shape (d,)
         Receive the best gain, 0 without one, and its threshold.
+
+    Returns
+    -------
+    best : int
+        Column with the best gain, the first of equals; -1 if no gain is positive.
+    second : float
+        Largest gain of the other columns; not to split is a candidate with gain 0.
     """
     m, n_numeric = candidates.shape
     d = gains.size
@@ -97,12 +107,27 @@ def best_splits(tree, missing, sketch, cells, candidates, entropy, gains, splits
             ) * (n_known[j] / total)
             if gain > gains[j] + TIE:
                 gains[j], splits[j] = gain, v
+    best, top = -1, 0.0
+    for j in range(d):
+        if gains[j] > top + TIE:
+            best, top = j, gains[j]
+    second = 0.0
+    for j in range(d):
+        if j != best:
+            second = max(second, gains[j])
+    return best, second
 
 
-def impurity(masses: np.ndarray, entropy: bool) -> float:
-    """Gini impurity, or entropy in bits, of class masses."""
-    p = masses[masses > 0] / masses.sum()
-    return float(-(p * np.log2(p)).sum()) if entropy else float(1.0 - (p * p).sum())
+@exact
+def leaf_impurity(tree, cells, entropy):
+    """Gini impurity, or entropy in bits, of the class masses observed at a leaf."""
+    total, terms = 0.0, 0.0
+    for cell in cells:
+        total += tree.cells.count[cell]
+        terms += _term(tree.cells.count[cell], entropy)
+    if entropy is None:
+        return 1.0 - terms / (total * total)
+    return math.log2(total) - terms / total
 
 
 def radius(
@@ -114,7 +139,7 @@ def radius(
     n_thresholds: int,
     n_classes: int = 2,
     union_bound: bool = True,
-    entropy: bool = False,
+    entropy: bool | None = None,
 ) -> float:
     """Confidence radius of the split test.
 
@@ -134,8 +159,8 @@ def radius(
         Classes observed at the leaf.
     union_bound : bool
         If false, ln(1/delta) stands in place of ln(2 d m / delta).
-    entropy : bool
-        Whether the gain is an information gain.
+    entropy : True or None
+        True if the gain is an information gain.
 
     Returns
     -------
@@ -152,14 +177,3 @@ def radius(
         return math.sqrt(32 * log / n)
     scale = 8.0 if bound == "rutkowski" else math.log2(max(n_classes, 2)) if entropy else 1.0
     return scale * math.sqrt(math.log(1 / delta) / (2 * n))
-
-
-def best_and_second(gains: np.ndarray) -> tuple[int, float]:
-    """Feature with the best gain and the gain of the runner-up; no split has gain 0."""
-    best = -1
-    top = 0.0
-    for j, gain in enumerate(gains):
-        if gain > top + TIE:
-            best, top = j, gain
-    others = np.delete(gains, best) if best >= 0 else gains
-    return best, float(max(others.max(initial=0.0), 0.0))

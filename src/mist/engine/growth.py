@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mist.engine import thresholds
-from mist.engine.criterion import best_and_second, best_splits, impurity, radius
+from mist.engine.criterion import best_splits, leaf_impurity, radius
 from mist.engine.inheritance import split_leaf
 from mist.engine.state import (
     N_LEARNT,
@@ -131,7 +131,7 @@ def attempt(state: State, rule: SplitRule, leaf: int) -> Split | None:
     cells = thresholds.observed_cells(tree, leaf)
     if cells.size < 2:
         return None
-    entropy = rule.criterion == "info_gain"
+    entropy = True if rule.criterion == "info_gain" else None
     rows = float(leaves.rows[leaf])
     by_class = rule.thresholds in ("medians", "gaussian")
     eps = radius(
@@ -146,12 +146,13 @@ def attempt(state: State, rule: SplitRule, leaf: int) -> Split | None:
     )
     tie = eps < rule.tie_threshold
     # No gain exceeds the impurity of the leaf, so a larger radius cannot be passed.
-    if not tie and state.missing is None and impurity(tree.cells.count[cells], entropy) < eps:
+    if not tie and state.missing is None and leaf_impurity(tree, cells, entropy) < eps:
         return None
     candidates = _candidates(state, rule, leaf, cells)
     gains, places = np.empty(state.n_features), np.empty(state.n_features)
-    best_splits(tree, state.missing, state.sketch, cells, candidates, entropy, gains, places)
-    best, second = best_and_second(gains)
+    best, second = best_splits(
+        tree, state.missing, state.sketch, cells, candidates, entropy, gains, places
+    )
     if best < 0:
         return None
     statistic = gains[best] - second if rule.split_test == "gap" else gains[best]
@@ -181,5 +182,6 @@ def _candidates(state: State, rule: SplitRule, leaf: int, cells: Array) -> Array
         seed = state.options.seed
         m = rule.n_thresholds
         return thresholds.sampled(state.tree, state.sketch, cells, m, seed, node, tried)
-    medians = thresholds.class_medians(state.tree, state.missing, state.sketch, cells, n_numeric)
-    return thresholds.midpoints(medians)
+    return thresholds.median_candidates(
+        state.tree, state.missing, state.sketch, cells, n_numeric
+    )

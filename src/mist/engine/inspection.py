@@ -7,10 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from mist.engine.criterion import impurity
 from mist.engine.state import ROOMS, State, leaf_cells
-
-__all__ = ["class_masses", "impurity", "leaf_bytes", "rules", "text"]
 
 Array = np.ndarray[Any, Any]
 
@@ -32,6 +29,12 @@ def rules(tree: Any, names: Sequence[str]) -> list[tuple[int, tuple[str, ...]]]:
     return [(node, path) for node, path in _walk(tree, names) if tree.feature[node] < 0]
 
 
+def gini_impurity(masses: Array) -> float:
+    """1 minus the sum of squared class shares."""
+    shares = masses / masses.sum()
+    return float(1 - (shares * shares).sum())
+
+
 def class_masses(state: State, leaf: int) -> tuple[Array, Array]:
     """Class codes and masses of a leaf, heaviest first."""
     cells = leaf_cells(state.tree, leaf)
@@ -49,7 +52,7 @@ def leaf_bytes(state: State, leaf: int) -> int:
         n += state.missing.leaf[leaf].nbytes
     if state.sketch is not None:
         sketch, records = state.sketch, state.tree.cells
-        per_cell += [sketch.sizes, sketch.ends]
+        per_cell += [sketch.sizes, sketch.ends, sketch.medians]
         blocks = records.room[cells[records.start[cells] >= 0]]
         rows = int(sketch.plan[ROOMS, blocks].sum())
         pools = 1 if state.view is None else 3

@@ -89,6 +89,7 @@ def new_sketch(tree, sketch, view, cell, copies):
     cells.used[cell] = 0
     cells.levels[cell] = 1
     cells.flips[cell] = 0
+    cells.median_at[cell] = -1
     sketch.sizes[cell, :] = 0
     sketch.ends[cell, LOW] = np.inf
     sketch.ends[cell, HIGH] = -np.inf
@@ -359,6 +360,36 @@ def weighted_quantile(values, weights, n, target):
         else:
             below += w_less + w_equal
             low = more
+
+
+@exact
+def median(cells, sketch, cell, j, low, high, values, weights):
+    """Median of one column, NaN if all its values are missing.
+
+    Values outside [low, high], which should hold the median, are counted but not stored;
+    if it is not there after all, the whole column is searched. ``values`` and ``weights``
+    must hold the whole sketch and one value more.
+    """
+    at = cells.start[cell]
+    n, below, inside, total = 0, 0.0, 0.0, 0.0
+    for level in range(cells.levels[cell] - 1, -1, -1):
+        weight = 2.0**level
+        for _ in range(sketch.sizes[cell, level]):
+            v = sketch.items[at, j]
+            at += 1
+            # No branches here: they could not be predicted.
+            kept = (v >= low) & (v <= high)
+            values[n] = v
+            weights[n] = weight
+            n += kept
+            total += weight if v < np.inf else 0.0
+            below += weight if v < low else 0.0
+            inside += weight if kept else 0.0
+    target = 0.5 * total
+    if below < target <= below + inside:
+        return weighted_quantile(values, weights, n, target - below)
+    n = column(cells, sketch, cell, j, values, weights)
+    return weighted_quantile(values, weights, n, target) if n > 0 else np.nan
 
 
 @exact

@@ -82,6 +82,7 @@ CELL = np.dtype(
         ("levels", np.int64),
         ("start", np.int64),  # first pool row of the block; -1 without sketch
         ("flips", np.int64),  # compactions so far
+        ("median_at", np.int64),  # `steps` when `Sketch.medians` was filled; -1: never
     ]
 )
 
@@ -113,6 +114,7 @@ class Sketch(NamedTuple):
     items: Any  # float64 (pool rows, numeric columns)
     sizes: Any  # int64 (cells, LEVELS): stored rows a level
     ends: Any  # float64 (cells, 2, numeric columns): exact LOW and HIGH
+    medians: Any  # float64 (cells, numeric columns): of the cell as it was at `median_at`
     plan: Any  # int64 (4, LEVELS + 1): ROOMS, TOTALS, CAPS, FREE
 
 
@@ -201,6 +203,7 @@ def _new_sketches(
         items=np.zeros((0, n)),
         sizes=np.zeros((n_cells, LEVELS), np.int64),
         ends=np.zeros((n_cells, 2, n)),
+        medians=np.zeros((n_cells, n)),
         plan=sketch_plan(sketch_size),
     )
     if options.leaf != SKETCH:
@@ -294,8 +297,10 @@ def reserve_cells(state: State, n_more: int) -> None:
     if state.missing is not None:
         state.missing = state.missing._replace(cell=_longer(state.missing.cell, n))
     if state.sketch is not None:
-        sizes, ends = _longer(state.sketch.sizes, n), _longer(state.sketch.ends, n)
-        state.sketch = state.sketch._replace(sizes=sizes, ends=ends)
+        s = state.sketch
+        state.sketch = s._replace(
+            sizes=_longer(s.sizes, n), ends=_longer(s.ends, n), medians=_longer(s.medians, n)
+        )
     if state.view is not None:
         state.view = state.view._replace(count=_longer(state.view.count, n))
 
@@ -351,7 +356,7 @@ def widen(state: State, n_more: int, sketch_size: int | None) -> None:
     ends = wider(sketch.ends, np.inf)
     ends[:, HIGH, at:] = -np.inf
     items = wider(sketch.items, np.inf)
-    state.sketch = sketch._replace(items=items, ends=ends)
+    state.sketch = sketch._replace(items=items, ends=ends, medians=wider(sketch.medians, np.nan))
     if view is not None:
         values, mass = np.zeros(items.size), np.zeros(items.size)
         for cell in np.flatnonzero(tree.cells.start >= 0):

@@ -11,7 +11,7 @@ import math
 import numpy as np
 
 from mist.engine.compiled import exact
-from mist.engine.kll import column, total_weight, weighted_quantile
+from mist.engine.kll import column, median, total_weight
 from mist.engine.random import SAMPLED, uniform
 from mist.engine.state import HIGH, LOW, M2, MEAN
 
@@ -34,41 +34,47 @@ def observed_cells(tree, leaf):
 def _buffers(tree, cells):
     n = 1
     for cell in cells:
-        n = max(n, tree.cells.used[cell])
+        n = max(n, tree.cells.used[cell] + 1)
     return np.empty(n), np.empty(n)
-
-
-@exact
-def _total(weights, n):
-    total = 0.0
-    for i in range(n):
-        total += weights[i]
-    return total
 
 
 @exact
 def class_medians(tree, missing, sketch, cells, n_numeric):
     """Median of every class in every numeric column, NaN where nothing is known.
 
-    A cell without a sketch gives its mean. Returns shape (cells, n_numeric).
+    A cell without a sketch gives its mean; a cell that has learnt nothing since its medians
+    were last asked for is not searched again. Returns shape (cells, n_numeric).
     """
+    records, stats = tree.cells, tree.stats
     out = np.empty((cells.size, n_numeric))
     for i in range(cells.size):
         for j in range(n_numeric):
-            seen = tree.cells.weight[cells[i]] if missing is None else missing.cell[cells[i], j]
-            out[i, j] = tree.stats[cells[i], MEAN, j] if seen > 0.0 else np.nan
+            seen = records.weight[cells[i]] if missing is None else missing.cell[cells[i], j]
+            out[i, j] = stats[cells[i], MEAN, j] if seen > 0.0 else np.nan
     if sketch is not None:
         values, weights = _buffers(tree, cells)
         for i in range(cells.size):
-            if tree.cells.start[cells[i]] < 0:
+            cell = cells[i]
+            if records.start[cell] < 0:
                 continue
+            if records.median_at[cell] != records.steps[cell]:
+                for j in range(n_numeric):
+                    # It is near the last one, or not far from the mean.
+                    known = records.median_at[cell] >= 0
+                    guess = sketch.medians[cell, j] if known else stats[cell, MEAN, j]
+                    reach = math.sqrt(stats[cell, M2, j] / records.weight[cell])
+                    reach *= 0.1 if known else 0.6
+                    low, high = guess - reach, guess + reach
+                    sketch.medians[cell, j] = median(
+                        records, sketch, cell, j, low, high, values, weights
+                    )
+                records.median_at[cell] = records.steps[cell]
             for j in range(n_numeric):
-                n = column(tree.cells, sketch, cells[i], j, values, weights)
-                half = 0.5 * _total(weights, n)
-                out[i, j] = weighted_quantile(values, weights, n, half) if n > 0 else np.nan
+                out[i, j] = sketch.medians[cell, j]
     return out
 
 
+@exact
 def midpoints(medians):
     """Midpoints between neighbouring distinct medians (Section "Label-Aware Sketching").
 
@@ -78,10 +84,36 @@ def midpoints(medians):
     array([[1.5, nan],
            [2.5, nan]])
     """
-    known = np.sort(medians, axis=0)  # NaN last
-    a, b = known[:-1], known[1:]
-    middle = 0.5 * a + 0.5 * b
-    return np.where(a < b, np.where(middle < b, middle, a), np.nan)
+    n, d = medians.shape
+    out = np.full((n - 1, d), np.nan)
+    known = np.empty(n)
+    for j in range(d):
+        # Insertion sort: there are few classes, and their order seldom changes.
+        m = 0
+        for k in range(n):
+            v = medians[k, j]
+            if v != v:
+                continue
+            at = m
+            while at > 0 and known[at - 1] > v:
+                known[at] = known[at - 1]
+                at -= 1
+            known[at] = v
+            m += 1
+        placed = 0
+        for k in range(1, m):
+            a, b = known[k - 1], known[k]
+            if a < b:
+                v = 0.5 * a + 0.5 * b
+                out[placed, j] = v if v < b else a
+                placed += 1
+    return out
+
+
+@exact
+def median_candidates(tree, missing, sketch, cells, n_numeric):
+    """Candidates between the class medians, shape (cells - 1, n_numeric)."""
+    return midpoints(class_medians(tree, missing, sketch, cells, n_numeric))
 
 
 @exact
@@ -127,10 +159,9 @@ def sampled(tree, sketch, cells, m, seed, node, tried):
 
 @exact
 def _known_in_sketch(cells, sketch, cell, known):
-    """Share of the sketch's weight that is not missing, column by column."""
+    """Weight of the sketch's values that are not missing, column by column."""
     d = known.size
     known[:] = 0.0
-    total = float(total_weight(sketch, cell))
     at = cells.start[cell]
     for level in range(cells.levels[cell] - 1, -1, -1):
         weight = 2.0**level
@@ -138,20 +169,30 @@ def _known_in_sketch(cells, sketch, cell, known):
             for j in range(d):
                 known[j] += weight if sketch.items[at, j] != np.inf else 0.0
             at += 1
-    return total
 
 
 @exact
-def _left_in_sketch(cells, sketch, cell, candidates, i, left):
-    """Weight of the sketch's values <= the i-th candidates, column by column."""
-    d = candidates.shape[1]
-    left[i, :] = 0.0
+def _left_in_sketch(cells, sketch, cell, candidates, left):
+    """Weight of the sketch's values <= each candidate, column by column."""
+    items = sketch.items
+    m, d = candidates.shape
+    left[:] = 0.0
     at = cells.start[cell]
     for level in range(cells.levels[cell] - 1, -1, -1):
-        weight = 2.0**level
-        for _ in range(sketch.sizes[cell, level]):
-            for j in range(d):
-                left[i, j] += weight if sketch.items[at, j] <= candidates[i, j] else 0.0
+        w = 2.0**level
+        end = at + sketch.sizes[cell, level]
+        # Two rows meet all candidates before the next two: they are read from memory once.
+        while at + 2 <= end:
+            for i in range(m):
+                for j in range(d):
+                    v = candidates[i, j]
+                    more = w if items[at, j] <= v else 0.0
+                    left[i, j] += more + (w if items[at + 1, j] <= v else 0.0)
+            at += 2
+        if at < end:
+            for i in range(m):
+                for j in range(d):
+                    left[i, j] += w if items[at, j] <= candidates[i, j] else 0.0
             at += 1
 
 
@@ -178,9 +219,13 @@ def left_masses(tree, missing, sketch, cell, candidates, known, left):
     count = tree.cells.count[cell]
     if sketch is not None:
         if tree.cells.start[cell] >= 0:
-            total = _known_in_sketch(tree.cells, sketch, cell, known)
+            total = float(total_weight(sketch, cell))
+            if missing is None:
+                known[:] = total
+            else:
+                _known_in_sketch(tree.cells, sketch, cell, known)
+            _left_in_sketch(tree.cells, sketch, cell, candidates, left)
             for i in range(m):
-                _left_in_sketch(tree.cells, sketch, cell, candidates, i, left)
                 for j in range(d):
                     share = count * (known[j] / total) if total > 0.0 else 0.0
                     left[i, j] = share * (left[i, j] / known[j]) if known[j] > 0.0 else 0.0
