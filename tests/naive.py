@@ -252,7 +252,7 @@ class NaiveMist:
     criterion: str = "gini"
     thresholds: str = "medians"
     n_thresholds: int = 10
-    bandwidth: float = 0.25
+    bandwidth: float = 0.2
     smoothing: float = 1e-3
     categorical_features: Sequence[int] | None = None
     max_leaves: int | None = None

@@ -140,7 +140,7 @@ class MistClassifier(ClassifierMixin, BaseEstimator):
         from the sketches, or midpoints between class means without any sketch.
     n_thresholds : int, default=10
         Candidates a feature for ``"dense"`` and ``"sampled"``.
-    bandwidth : float, default=0.25
+    bandwidth : float, default=0.2
         MIST-K: multiple of the local inter-quantile spacing (the paper's beta).
     smoothing : float, default=1e-3
         MIST-K: dimensionless smoothing constant (the paper's epsilon_s).
@@ -198,7 +198,7 @@ class MistClassifier(ClassifierMixin, BaseEstimator):
     >>> model.classes_
     array([0, 1, 2])
     >>> round(model.score(X, y), 2)
-    0.95
+    0.96
     """
 
     def __init__(
@@ -217,7 +217,7 @@ class MistClassifier(ClassifierMixin, BaseEstimator):
         criterion: str = "gini",
         thresholds: str = "medians",
         n_thresholds: int = 10,
-        bandwidth: float = 0.25,
+        bandwidth: float = 0.2,
         smoothing: float = 1e-3,
         categorical_features: Any = None,
         max_leaves: int | None = None,
@@ -273,13 +273,12 @@ class MistClassifier(ClassifierMixin, BaseEstimator):
         if fresh._state.tree.counters[N_LEARNT] == 0:
             raise ValueError("every sample_weight is 0: there is nothing to learn")
         for name in _LEARNT:
-            vars(self).pop(name, None)
-        vars(self).update({name: v for name, v in vars(fresh).items() if name in _LEARNT})
+            self.__dict__.pop(name, None)
+            if name in vars(fresh):
+                setattr(self, name, vars(fresh)[name])
         return self
 
-    def partial_fit(
-        self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None
-    ) -> Self:
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Learn more rows; labels never seen before are welcome.
 
         Parameters
@@ -366,10 +365,8 @@ class MistClassifier(ClassifierMixin, BaseEstimator):
         -------
         self
         """
-        if isinstance(x, Mapping):
-            self._learn(self._take_names(x), [y], None, [sample_weight], checked=True)
-        else:
-            self._learn(self._one_row(x), [y], None, [sample_weight], checked=self._has_learnt())
+        names = self._names_with(x) if isinstance(x, Mapping) else None
+        self._learn(self._one_row(x, names), [y], None, [sample_weight], names=names)
         return self
 
     def _learn(
@@ -379,7 +376,7 @@ class MistClassifier(ClassifierMixin, BaseEstimator):
         classes: Any,
         sample_weight: Any,
         predict: bool = False,
-        checked: bool = False,
+        names: list[Any] | None = None,
     ) -> Array:
         """Check everything, then learn; returns the predicted codes if asked for them.
 
@@ -389,9 +386,12 @@ class MistClassifier(ClassifierMixin, BaseEstimator):
         try:
             check_options(self.get_params(deep=False))
             first = not hasattr(self, "_state")
-            X = X if checked else check_rows(self, X, reset=first)
+            if names is None:
+                X = check_rows(self, X, reset=first)
             y = check_labels(X, y)
             weights = check_weights(X, sample_weight)
+            if names is not None:
+                self._take_names(names)
             if first:
                 self._start(X.shape[1])
             check_binary_columns(self, X, self._order[self._state.options.n_numeric :])
@@ -401,9 +401,9 @@ class MistClassifier(ClassifierMixin, BaseEstimator):
                 y[weights > 0], return_index=True, return_inverse=True
             )
             plain = labels.plain(distinct)
+            self._make_columns(X.shape[1])
         except BaseException:
-            vars(self).clear()
-            vars(self).update(before)
+            self.__dict__ = before
             raise
         labels.add([plain[i] for i in np.argsort(at, kind="stable")], declared)
         self.classes_ = labels.classes
@@ -596,48 +596,51 @@ class MistClassifier(ClassifierMixin, BaseEstimator):
     # --- single rows ------------------------------------------------------------------------
 
     def _names(self) -> list[Any]:
-        """Names by which a mapping gives values; plain column numbers if there are no names."""
+        """Names by which a mapping gives values; column numbers if there are no names."""
         given = getattr(self, "_keys", getattr(self, "feature_names_in_", None))
         return list(range(self.n_features_in_)) if given is None else list(given)
 
-    def _one_row(self, x: Any) -> Array:
+    def _names_with(self, x: Mapping[Any, Any]) -> list[Any]:
+        """The names so far, and behind them those that only this row has."""
+        names = self._names() if hasattr(self, "_state") else []
+        known = set(names)
+        names += [name for name in x if name not in known]
+        if not names:
+            raise ValueError("the row is empty: give at least one column by name")
+        return names
+
+    def _one_row(self, x: Any, names: list[Any] | None = None) -> Array:
         """A single row as a checked array of shape (1, d); values may come by name."""
         if isinstance(x, Mapping):
-            row = np.array([[x.get(name, np.nan) for name in self._names()]], dtype=np.float64)
+            names = self._names() if names is None else names
+            row = np.array([[x.get(name, np.nan) for name in names]], dtype=np.float64)
         else:
             row = np.array(x, dtype=np.float64, ndmin=2)
-        if row.ndim != 2 or len(row) != 1:
-            raise ValueError(f"one row must have shape (d,), got shape {np.shape(x)}")
-        if hasattr(self, "_state") and row.shape[1] != self.n_features_in_:
-            raise ValueError(
-                f"the row has {row.shape[1]} values, {type(self).__name__} expects "
-                f"{self.n_features_in_} features"
-            )
-        check_magnitudes(self, row)
+            if row.ndim != 2 or len(row) != 1:
+                raise ValueError(f"one row must have shape (d,), got shape {np.shape(x)}")
+            if hasattr(self, "_state") and row.shape[1] != self.n_features_in_:
+                raise ValueError(
+                    f"the row has {row.shape[1]} values, {type(self).__name__} expects "
+                    f"{self.n_features_in_} features"
+                )
+        check_magnitudes(self, row, names)
         return row
 
-    def _take_names(self, x: Mapping[Any, Any]) -> Array:
-        """The mapping as a row, after columns were made for its new names."""
-        if not x:
-            raise ValueError("the row is empty: give at least one column by name")
-        if not hasattr(self, "_state"):
-            names = list(x)
-        else:
-            names = self._names()
-            names += [name for name in x if name not in set(names)]
-        row = np.array([[x.get(name, np.nan) for name in names]], dtype=np.float64)
-        check_magnitudes(self, row, names)
-        more = len(names) - getattr(self, "n_features_in_", len(names))
-        if more:
-            at = self._state.options.n_numeric
-            new = np.arange(self.n_features_in_, len(names))
-            widen(self._state, more, self._sketch_size())
-            self._order = np.concatenate([self._order[:at], new, self._order[at:]])
+    def _take_names(self, names: list[Any]) -> None:
+        """Remember the names of the columns."""
         self._keys = names
         self.n_features_in_ = len(names)
         if all(isinstance(name, str) for name in names):
             self.feature_names_in_ = np.array(names, dtype=object)
-        return row
+
+    def _make_columns(self, n_features: int) -> None:
+        """Add columns to the state until it has so many."""
+        old = len(self._order)
+        if n_features > old:
+            at = self._state.options.n_numeric
+            widen(self._state, n_features - old, self._sketch_size())
+            new = np.arange(old, n_features)
+            self._order = np.concatenate([self._order[:at], new, self._order[at:]])
 
     # --- looking inside ---------------------------------------------------------------------
 
@@ -740,7 +743,7 @@ class MistClassifier(ClassifierMixin, BaseEstimator):
         leaf 0: 3 rows; a 2, b 1
         """
         state = self._fitted()
-        labels = self.classes_[self._labels.columns]
+        labels = self.classes_[self._labels.columns].tolist()
         return inspection.text(state, self.tree_, self._column_names(), labels, max_classes)
 
     def _column_names(self) -> Sequence[str]:

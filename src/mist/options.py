@@ -16,7 +16,7 @@ CHOICES: dict[str, tuple[str | None, ...]] = {
     "thresholds": ("medians", "dense", "sampled", "gaussian"),
 }
 
-RANGES: dict[str, tuple[type, float, float, bool, bool]] = {
+RANGES: dict[str, tuple[type[numbers.Real], float, float, bool, bool]] = {
     # name: number type, lowest, highest, are the two ends allowed
     "grace_period": (numbers.Integral, 1, np.inf, True, False),
     "delta": (numbers.Real, 0, 1, False, False),
@@ -50,14 +50,19 @@ def check_options(params: dict[str, Any]) -> None:
     for name, (kind, low, high, with_low, with_high) in RANGES.items():
         value = params[name]
         if isinstance(value, kind) and not isinstance(value, bool):
-            if low < value < high or (with_low and value == low) or (with_high and value == high):
+            number = float(value)
+            if (
+                low < number < high
+                or (with_low and number == low)
+                or (with_high and number == high)
+            ):
                 continue
         what = "a whole number" if kind is numbers.Integral else "a number"
         ends = f"{'[' if with_low else '('}{low:g}, {high:g}{']' if with_high else ')'}"
         raise ValueError(f"{name}={value!r} must be {what} in {ends}")
     for name in COUNTS_OR_NONE:
         value = params[name]
-        if value is not None and not (isinstance(value, numbers.Integral) and value >= 1):
+        if value is not None and not (isinstance(value, numbers.Integral) and int(value) >= 1):
             raise ValueError(f"{name}={value!r} must be None or a whole number >= 1")
     if not isinstance(params["union_bound"], bool | np.bool_):
         raise ValueError(f"union_bound={params['union_bound']!r} must be True or False")
@@ -79,7 +84,7 @@ def seed_of(random_state: Any) -> int:
     """The integer seed of a ``random_state``; None stands for 0."""
     if random_state is None:
         return 0
-    if isinstance(random_state, numbers.Integral) and random_state >= 0:
+    if isinstance(random_state, numbers.Integral) and int(random_state) >= 0:
         return int(random_state) % 2**63
     if isinstance(random_state, np.random.RandomState):
         return int(random_state.randint(2**31))

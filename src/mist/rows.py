@@ -68,8 +68,7 @@ def check_labels(X: Array, y: Any) -> Array:
     """Labels as a one-dimensional array of discrete values, one a row."""
     if y is None:
         raise ValueError(
-            "This estimator requires y to be passed, but the target y is None: "
-            "give one label a row"
+            "This estimator requires y to be passed, but the target y is None: give one label a row"
         )
     y = column_or_1d(y, warn=True)
     check_consistent_length(X, y)
@@ -112,7 +111,8 @@ def categorical_columns(estimator: Any, given: Any, n_features: int) -> Array:
     if wanted.dtype.kind == "b":
         if wanted.shape != (n_features,):
             raise ValueError(
-                f"categorical_features is a mask of shape {wanted.shape}, X has {n_features} columns"
+                f"categorical_features is a mask of shape {wanted.shape}, "
+                f"X has {n_features} columns"
             )
         return np.flatnonzero(wanted)
     if wanted.dtype.kind in "UO":

@@ -78,7 +78,7 @@ def run(options: RunOptions) -> None:
     check_output(options.predictions, options.file)
     console = make_console()
     table = _open(options, console)
-    warm_up(names, categorical=bool(table.categorical), missing=True)
+    warm_up(names, categorical=bool(table.categorical))
     in_file_order = options.order == "file"
     section = (_in_file_order if in_file_order else _by_class)(options, names, table, console)
     print_summary(console, section.results)
@@ -133,7 +133,11 @@ def _in_file_order(
     start = perf_counter()
     with open_predictions(options.predictions, names) as write, make_progress() as progress:
         task = progress.add_task(options.file.name, total=1.0, note="")
+        whole = True
         for chunk in table:
+            if whole and np.isnan(chunk.X).any():
+                whole = False
+                warm_up(names, categorical=bool(table.categorical), missing=True)
             for begin in range(0, len(chunk.y), _STEP):
                 part = slice(begin, begin + _STEP)
                 X, y = chunk.X[part], chunk.y[part]
@@ -170,6 +174,8 @@ def _by_class(options: RunOptions, names: Sequence[str], table: Table, console: 
         f"Class-incremental order holds the whole file in memory: {len(data.y):,} rows x "
         f"{len(data.names)} columns of float64, {data.X.nbytes / 2**20:,.1f} MB."
     )
+    if np.isnan(data.X).any():
+        warm_up(names, categorical=bool(table.categorical), missing=True)
     stream = make_stream(data.X, data.y, options.seed)
     # The split depends on labels and seed alone: a stream of row numbers tells where rows went.
     order = make_stream(data.rows[:, None], data.y, options.seed).X_train[:, 0]

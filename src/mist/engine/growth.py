@@ -182,6 +182,4 @@ def _candidates(state: State, rule: SplitRule, leaf: int, cells: Array) -> Array
         seed = state.options.seed
         m = rule.n_thresholds
         return thresholds.sampled(state.tree, state.sketch, cells, m, seed, node, tried)
-    return thresholds.median_candidates(
-        state.tree, state.missing, state.sketch, cells, n_numeric
-    )
+    return thresholds.median_candidates(state.tree, state.missing, state.sketch, cells, n_numeric)

@@ -22,8 +22,6 @@ from mist.engine.compiled import exact, inlined
 from mist.engine.random import COMPACTION, draw
 from mist.engine.state import CAPS, FREE, HIGH, LOW, N_ITEMS, ROOMS, TOTALS
 
-_LANES = 8
-
 
 @inlined
 def copies_bits(copies):

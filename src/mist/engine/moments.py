@@ -11,8 +11,6 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-
 from mist.engine.compiled import exact, inlined, summed
 from mist.engine.state import EPOCH, M2, MEAN, N_CONSTANT, PREC
 

@@ -195,9 +195,7 @@ def sketch_plan(sketch_size: int) -> np.ndarray:
     return plan
 
 
-def _new_sketches(
-    options: Options, sketch_size: int, n_cells: int
-) -> tuple[Sketch, View | None]:
+def _new_sketches(options: Options, sketch_size: int, n_cells: int) -> tuple[Sketch, View | None]:
     n = options.n_numeric
     sketch = Sketch(
         items=np.zeros((0, n)),

@@ -92,9 +92,7 @@ def _score_leaf(
         elif holes is None:
             scores[n] = gaussian_score(cells, stats, binary, cell, X, i, options.n_numeric)
         else:
-            scores[n] = gaussian_score_missing(
-                cells, stats, missing, cell, X, i, options.n_numeric
-            )
+            scores[n] = gaussian_score_missing(cells, stats, missing, cell, X, i, options.n_numeric)
         codes[n] = cells.code[cell]
         n += 1
         cell = cells.next[cell]

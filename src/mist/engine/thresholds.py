@@ -217,7 +217,8 @@ def left_masses(tree, missing, sketch, cell, candidates, known, left):
     """
     m, d = candidates.shape
     count = tree.cells.count[cell]
-    if sketch is not None:
+    # The bare test for None comes first: only then is the rest not compiled without sketches.
+    if sketch is not None:  # noqa: SIM102
         if tree.cells.start[cell] >= 0:
             total = float(total_weight(sketch, cell))
             if missing is None:

@@ -1,0 +1,259 @@
+"""The engine and the slow twin of `naive` learn the same tree from the same stream."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from scipy.special import softmax
+
+from mist import MistClassifier
+from naive import NaiveMist
+
+OPTIONS: dict[str, list[Any]] = {
+    "leaf": ["gaussian", "sketch", "majority"],
+    "grace_period": [3, 10, 40],
+    "delta": [0.1, 0.5],
+    "tie_threshold": [0.0, 0.05, 1.0, 5.0],
+    "sketch_size": [8, 13, 64],
+    "inheritance": ["gaussian", "mass", "sketch", None],
+    "discount": [0.2, 0.6, 1.0],
+    "bound": ["mcdiarmid", "rutkowski", "hoeffding"],
+    "split_test": ["gap", "gain"],
+    "union_bound": [True, False],
+    "criterion": ["gini", "info_gain"],
+    "thresholds": ["medians", "dense", "sampled", "gaussian"],
+    "n_thresholds": [1, 4, 10],
+    "bandwidth": [0.25, 1.0],
+    "smoothing": [1e-3, 0.1],
+    "max_leaves": [None, 1, 3],
+    "max_classes_per_leaf": [None, 1, 3],
+    "random_state": [None, 7, 2**63 - 1],
+}
+
+TRAITS: dict[str, list[Any]] = {
+    "seed": list(range(10_000)),
+    "columns": list(range(1, 21)),
+    "classes": list(range(1, 31)),
+    "rows": list(range(20, 401)),
+    "distance": [0.0, 1.0, 4.0, 20.0],  # between class centres
+    "decimals": [0, 12],
+    "blocks": [True, False],  # classes one after the other
+    "singles": [0, 3],  # classes of one row
+    "missing": [0.0, 0.1, 0.5],
+    "whole_until": [0.0, 0.5],  # share of the stream before the first missing value
+    "constants": [0, 1],
+    "zero_one": [0.0, 0.3, 1.0],  # share of the 0/1 columns,
+    "declared": [0.0, 0.5, 1.0],  # and of those declared among them
+    "copied_column": [True, False],
+    "copied_rows": [True, False],
+    "weights": [[1.0], [0.0, 1.0], [0.3, 0.5, 1.0], [0.0, 0.4, 1.0, 2.0, 2.5, 7.0]],
+    "text_labels": [True, False],
+}
+
+WORK = 30_000
+"""Most rows times columns times classes of one stream: the twin is slow."""
+
+
+class Stream(NamedTuple):
+    options: dict[str, Any]
+    X: np.ndarray
+    y: np.ndarray
+    weights: np.ndarray
+    rng: np.random.Generator  # for how the stream is cut and what is asked
+
+
+def possible(options: dict[str, Any]) -> dict[str, Any]:
+    """The options, with those replaced that another one rules out."""
+    options = dict(options)
+    if options["thresholds"] == "gaussian":
+        for name in ("leaf", "inheritance"):
+            if options[name] == "sketch":
+                options[name] = "gaussian"
+    if options["criterion"] == "info_gain":
+        options["bound"] = "hoeffding"
+    return options
+
+
+def stream(options: dict[str, Any], traits: dict[str, Any]) -> Stream:
+    rng = np.random.default_rng(traits["seed"])
+    d, k = traits["columns"], traits["classes"]
+    n = min(traits["rows"], max(20, WORK // (d * k)))
+    y = rng.integers(0, k, n)
+    y[rng.permutation(n)[: traits["singles"]]] = k + np.arange(traits["singles"])
+    if traits["blocks"]:
+        y = np.sort(y)
+    centres = rng.normal(size=(k + traits["singles"], d)) * traits["distance"]
+    X = np.round(centres[y] + rng.normal(size=(n, d)), traits["decimals"])
+    columns = rng.permutation(d)
+    X[:, columns[: traits["constants"]]] = 3.1
+    binary = columns[: math.ceil(traits["zero_one"] * d)]
+    X[:, binary] = X[:, binary] > 0
+    if traits["copied_column"] and d > 1:
+        X[:, -1] = X[:, 0]
+        binary = np.array([j for j in range(d) if np.isin(X[:, j], (0, 1)).all()], dtype=int)
+    if traits["copied_rows"]:
+        later = rng.integers(n // 2, n, n // 4)
+        X[later], y[later] = X[later - n // 2], y[later - n // 2]
+    X[(rng.random((n, d)) < traits["missing"]) & (np.arange(n) >= n * traits["whole_until"])[:, None]] = np.nan
+    weights = rng.choice(traits["weights"], n)
+    weights[0] = 1.0  # a model that learnt nothing has no answer
+    names = rng.permutation(k + traits["singles"])  # labels do not sort as they arrive
+    labels = names[y].astype(str) if traits["text_labels"] else names[y]
+    declared = binary[: math.ceil(traits["declared"] * binary.size)].tolist()
+    options = {**possible(options), "categorical_features": declared or None}
+    return Stream(options, X, labels, weights, rng)
+
+
+def twin_answer(twin: NaiveMist, x: list[float]) -> tuple[dict[Any, float], float]:
+    """Probabilities by label, and how far rounding may move them.
+
+    A class whose variance is at its floor gives a row far from it a score of -1e9 and more,
+    and only so many digits of that are good.
+    """
+    row = [x[c] for c in twin.order]
+    scores = twin.scores(twin.nodes[twin.route(row)], row)
+    values = list(scores.values())
+    shares = dict.fromkeys(twin.labels, 0.0)
+    shares |= {twin.labels[c]: p for c, p in zip(scores, softmax(values).tolist(), strict=True)}
+    return shares, 1e-9 * max(1.0, *map(abs, values))
+
+
+def same_label(shares: dict[Any, float], tolerance: float, label: Any) -> bool:
+    """Whether the label is the most probable one, or as good as that."""
+    best, *others = sorted(shares.values(), reverse=True)
+    if others and best - others[0] <= tolerance:
+        return best - shares[label] <= tolerance
+    return shares[label] == best
+
+
+def same_answers(twin: NaiveMist, model: MistClassifier, X: np.ndarray) -> None:
+    proba, labels, leaves = model.predict_proba(X), model.predict(X), model.apply(X)
+    assert set(model.classes_.tolist()) == set(twin.labels)
+    np.testing.assert_array_equal(labels, model.classes_[proba.argmax(axis=1)])
+    for x, p, label, leaf in zip(X.tolist(), proba, labels.tolist(), leaves, strict=True):
+        shares, tolerance = twin_answer(twin, x)
+        assert twin.apply(x) == leaf
+        assert [shares[c] for c in model.classes_.tolist()] == pytest.approx(
+            p.tolist(), abs=tolerance, rel=0
+        )
+        assert same_label(shares, tolerance, label)
+
+
+def same_splits(twin: NaiveMist, model: MistClassifier) -> None:
+    made = model.split_log_
+    assert [(s.node, s.feature, s.seen) for s in made] == [
+        (node, feature, seen) for node, feature, _, seen in twin.splits
+    ]
+    assert [s.threshold for s in made] == pytest.approx([s[2] for s in twin.splits], rel=1e-9)
+
+
+def asked(s: Stream, n: int) -> np.ndarray:
+    """Rows of the stream, some of them with values of other rows or without a value."""
+    X = s.X[s.rng.integers(0, len(s.X), n)]
+    swapped = s.rng.random(X.shape) < 0.2
+    X[swapped] = s.X[s.rng.integers(0, len(s.X), n)][swapped]
+    X[:2, s.rng.integers(X.shape[1])] = np.nan
+    return X
+
+
+def learn_both(s: Stream) -> tuple[NaiveMist, MistClassifier]:
+    """Learn in batches of random sizes, in all ways there are, and ask in between."""
+    twin, model = NaiveMist(**s.options), MistClassifier(**s.options)
+    row = 0
+    while row < len(s.X):
+        size = int(s.rng.choice([1, 2, 7, 40, 150]))
+        batch = slice(row, row + size)
+        X, y, weights = s.X[batch], s.y[batch], s.weights[batch]
+        way = s.rng.choice(["learn", "test then train", "one by one"])
+        answers: list[Any] = [None] * len(X)
+        if way == "learn":
+            model.partial_fit(X, y, sample_weight=weights)
+        elif way == "test then train":
+            answers = model.prequential(X, y, sample_weight=weights).tolist()
+        else:
+            for x, label, weight in zip(X, y, weights, strict=True):
+                model.learn_one(x, label, weight)
+        rows = zip(X.tolist(), y.tolist(), weights.tolist(), answers, strict=True)
+        for x, label, weight, answer in rows:
+            if answer is not None and twin.nodes:
+                shares, tolerance = twin_answer(twin, x)
+                assert same_label(shares, tolerance, answer)
+            twin.learn_row(x, label, weight)
+        row += size
+        if s.rng.random() < 0.3:
+            same_answers(twin, model, asked(s, 2))
+    return twin, model
+
+
+def depth(twin: NaiveMist) -> int:
+    """Depth of the twin's tree; a node's parent has a smaller id."""
+    depths = [0] * len(twin.nodes)
+    for i, node in enumerate(twin.nodes):
+        for child in (node.left, node.right):
+            if child >= 0:
+                depths[child] = depths[i] + 1
+    return max(depths)
+
+
+def agree(s: Stream) -> NaiveMist:
+    """Compare all there is to compare; returns the twin."""
+    twin, model = learn_both(s)
+    same_splits(twin, model)
+    assert (model.n_splits_, model.n_leaves_) == (len(twin.splits), len(twin.splits) + 1)
+    assert (model.depth_, model.n_rows_) == (depth(twin), twin.seen)
+    X = asked(s, 12)
+    same_answers(twin, model, X)
+    at_once = MistClassifier(**s.options).partial_fit(s.X, s.y, sample_weight=s.weights)
+    assert at_once.split_log_ == model.split_log_
+    np.testing.assert_array_equal(at_once.predict_proba(X), model.predict_proba(X))
+    np.testing.assert_array_equal(at_once.apply(X), model.apply(X))
+    return twin
+
+
+def choices(table: dict[str, list[Any]]) -> st.SearchStrategy[dict[str, Any]]:
+    return st.fixed_dictionaries({name: st.sampled_from(v) for name, v in table.items()})
+
+
+@settings(
+    max_examples=120,
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+@given(options=choices(OPTIONS), traits=choices(TRAITS))
+def test_engine_and_twin_agree_on_any_stream(options, traits):
+    agree(stream(options, traits))
+
+
+def test_engine_and_twin_agree_while_trees_grow():
+    """Splits do happen: with every kind of leaf, threshold, inheritance, criterion and bound."""
+    rng = np.random.default_rng(0)
+    grown, deepest, used = 0, 0, Counter()
+    for _ in range(90):
+        options, traits = (
+            {name: values[rng.integers(len(values))] for name, values in table.items()}
+            for table in (OPTIONS, TRAITS)
+        )
+        options |= {"grace_period": int(rng.choice([5, 20])), "tie_threshold": 5.0}
+        options |= {"split_test": "gain", "max_leaves": None if rng.random() < 0.7 else 3}
+        traits |= {"classes": int(rng.integers(2, 9)), "distance": 4.0, "rows": 300}
+        traits |= {"columns": int(rng.integers(2, 9))}
+        s = stream(options, traits)
+        twin = agree(s)
+        grown += len(twin.splits) > 0
+        deepest = max(deepest, depth(twin))
+        if twin.splits:
+            used.update(
+                (name, s.options[name])
+                for name in ("leaf", "thresholds", "inheritance", "criterion", "bound")
+            )
+    assert grown >= 50
+    assert deepest >= 4
+    for name in ("leaf", "thresholds", "inheritance", "criterion", "bound"):
+        assert all(used[name, value] >= 3 for value in OPTIONS[name])
