@@ -584,7 +584,7 @@ class NaiveMist:
         r = cdf(items, x)
         above = quantile(items, min(r + 0.25, 1.0), low, high)
         below = quantile(items, max(r - 0.25, 0.0), low, high)
-        spacing = above - below
+        spacing = max(above, x) - min(below, x)  # reaches to x outside all values
         if spacing <= 0.0:
             spacing = self.smoothing * sigma
         h = self.bandwidth * spacing  # line 8

@@ -438,7 +438,7 @@ def test_without_inheritance_children_know_class_masses_until_their_first_row():
 
 
 def test_sketch_term_of_known_ranks():
-    model = NaiveMist(leaf="sketch", grace_period=1000)
+    model = NaiveMist(leaf="sketch", grace_period=1000, bandwidth=0.25)
     for i in range(32):
         model.learn_row([float(i)], "a")
     # F(10) = 11/32; the quartile window runs from item 2 to item 18, so h = 0.25 * 16 = 4 and

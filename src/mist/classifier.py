@@ -32,6 +32,7 @@ from mist.rows import (
     Array,
     categorical_columns,
     check_binary_columns,
+    check_classes,
     check_labels,
     check_magnitudes,
     check_rows,
@@ -271,7 +272,7 @@ class MistClassifier(ClassifierMixin, BaseEstimator):
         fresh = type(self)(**self.get_params(deep=False))
         fresh._learn(X, y, None, sample_weight)
         if fresh._state.tree.counters[N_LEARNT] == 0:
-            raise ValueError("every sample_weight is 0: there is nothing to learn")
+            raise ValueError("every sample_weight is zero: there is nothing to learn")
         for name in _LEARNT:
             self.__dict__.pop(name, None)
             if name in vars(fresh):
@@ -366,7 +367,8 @@ class MistClassifier(ClassifierMixin, BaseEstimator):
         self
         """
         names = self._names_with(x) if isinstance(x, Mapping) else None
-        self._learn(self._one_row(x, names), [y], None, [sample_weight], names=names)
+        row = self._one_row(x, names)
+        self._learn(row, [y], None, sample_weight, names=names, checked=self._has_learnt())
         return self
 
     def _learn(
@@ -375,18 +377,21 @@ class MistClassifier(ClassifierMixin, BaseEstimator):
         y: Any,
         classes: Any,
         sample_weight: Any,
+        *,
         predict: bool = False,
         names: list[Any] | None = None,
+        checked: bool = False,
     ) -> Array:
         """Check everything, then learn; returns the predicted codes if asked for them.
 
-        A refused call leaves no trace, not even the column names of a first call.
+        ``names`` are the names of the columns if the rows came by name; ``checked`` rows are
+        known to fit. A refused call leaves no trace, not even the column names of a first call.
         """
         before = dict(vars(self))
         try:
             check_options(self.get_params(deep=False))
             first = not hasattr(self, "_state")
-            if names is None:
+            if names is None and not checked:
                 X = check_rows(self, X, reset=first)
             y = check_labels(X, y)
             weights = check_weights(X, sample_weight)
@@ -395,20 +400,22 @@ class MistClassifier(ClassifierMixin, BaseEstimator):
             if first:
                 self._start(X.shape[1])
             check_binary_columns(self, X, self._order[self._state.options.n_numeric :])
-            labels = self._labels
-            declared = labels.plain(np.asarray(classes)) if classes is not None else []
-            distinct, at, inverse = np.unique(
-                y[weights > 0], return_index=True, return_inverse=True
-            )
-            plain = labels.plain(distinct)
+            learnt = weights > 0
+            if predict and not self._has_learnt() and not learnt.any():
+                raise ValueError("every sample_weight is zero: there is no class to predict yet")
+            distinct, at, inverse = np.unique(y[learnt], return_index=True, return_inverse=True)
+            plain = self._labels.plain([*distinct, *check_classes(classes)])
             self._make_columns(X.shape[1])
         except BaseException:
             self.__dict__ = before
             raise
-        labels.add([plain[i] for i in np.argsort(at, kind="stable")], declared)
+        labels = self._labels
+        labels.add([plain[i] for i in np.argsort(at, kind="stable")], plain[len(distinct) :])
         self.classes_ = labels.classes
         codes = np.full(len(X), -1, dtype=np.int64)
-        codes[weights > 0] = labels.encode(plain)[inverse]
+        codes[learnt] = labels.encode(plain[: len(distinct)])[inverse]
+        if not (predict or learnt.all()):
+            X, codes, weights = X[learnt], codes[learnt], weights[learnt]
         out = np.empty(len(X), dtype=np.int64) if predict else None
         made = learn(
             self._state, self._rule(), self._internal(X), codes, weights, labels.columns, out
@@ -469,7 +476,8 @@ class MistClassifier(ClassifierMixin, BaseEstimator):
         NotFittedError
             If nothing was learnt yet.
         """
-        return self._labels.decode(self._predict(self._checked(X)))
+        codes = self._predict(self._checked(X))
+        return self._labels.decode(codes)
 
     def predict_proba(self, X: Any) -> Array:
         """Probability of every class for every row.
@@ -552,7 +560,7 @@ class MistClassifier(ClassifierMixin, BaseEstimator):
         return out
 
     def _has_learnt(self) -> bool:
-        return hasattr(self, "_state") and self.n_rows_ > 0
+        return hasattr(self, "_state") and bool(self._state.tree.counters[N_LEARNT] > 0)
 
     def __sklearn_is_fitted__(self) -> bool:
         return self._has_learnt()
@@ -632,6 +640,8 @@ class MistClassifier(ClassifierMixin, BaseEstimator):
         self.n_features_in_ = len(names)
         if all(isinstance(name, str) for name in names):
             self.feature_names_in_ = np.array(names, dtype=object)
+        else:
+            self.__dict__.pop("feature_names_in_", None)
 
     def _make_columns(self, n_features: int) -> None:
         """Add columns to the state until it has so many."""
@@ -647,7 +657,7 @@ class MistClassifier(ClassifierMixin, BaseEstimator):
     @property
     def n_rows_(self) -> int:
         """Rows learnt."""
-        return int(self._state.tree.counters[N_LEARNT])
+        return int(self._fitted().tree.counters[N_LEARNT])
 
     @property
     def n_leaves_(self) -> int:
@@ -747,10 +757,10 @@ class MistClassifier(ClassifierMixin, BaseEstimator):
         return inspection.text(state, self.tree_, self._column_names(), labels, max_classes)
 
     def _column_names(self) -> Sequence[str]:
-        names = getattr(self, "feature_names_in_", None)
-        if names is not None:
-            return [str(name) for name in names]
-        return [f"x{j}" for j in range(self.n_features_in_)]
+        names = getattr(self, "_keys", getattr(self, "feature_names_in_", None))
+        if names is None:
+            return [f"x{j}" for j in range(self.n_features_in_)]
+        return [str(name) for name in names]
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
         text = super().__repr__(N_CHAR_MAX)

@@ -2,11 +2,30 @@
 
 from __future__ import annotations
 
+import numbers
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
 Array = np.ndarray[Any, Any]
+
+
+def plain_label(label: Any) -> Any:
+    """Return a label as a plain Python value: text, bool or number.
+
+    Raises
+    ------
+    ValueError
+        If it is missing, or nothing of these.
+    """
+    value = label.item() if isinstance(label, np.generic) else label
+    if isinstance(value, str):
+        return value
+    if isinstance(value, numbers.Real) and value == value:
+        return value
+    what = "a missing value" if value is None or isinstance(value, float) else f"{label!r}"
+    raise ValueError(f"y holds {what} as a label; labels are text, whole numbers or bools")
 
 
 class Labels:
@@ -29,40 +48,45 @@ class Labels:
         self.classes: Array = np.empty(0, dtype=np.int64)
         self.columns: Array = np.empty(0, dtype=np.int64)
 
-    def plain(self, y: Array) -> list[Any]:
-        """Distinct labels as plain Python values; text and numbers do not mix."""
-        labels = [v.item() if isinstance(v, np.generic) else v for v in y]
-        known = [*self._codes, *self._declared]
-        if any(isinstance(v, str) for v in (*labels, *known)) and not all(
-            isinstance(v, str) for v in (*labels, *known)
-        ):
+    def plain(self, labels: Iterable[Any]) -> list[Any]:
+        """Return labels as plain values that go with those already known.
+
+        Raises
+        ------
+        ValueError
+            If text and numbers would mix, or a label is missing.
+        """
+        values = [plain_label(label) for label in labels]
+        known = next(iter(self._codes), next(iter(self._declared), None))
+        kinds = {isinstance(v, str) for v in (*values, *([] if known is None else [known]))}
+        if len(kinds) > 1:
+            seen = "" if known is None else f" after {known!r}"
             raise ValueError(
-                f"y mixes text labels with numbers: {labels[:3]} after {known[:3]}; "
+                f"y mixes text labels with numbers: {values[:3]}{seen}; "
                 "give all labels of a model the same kind"
             )
-        if known and not any(isinstance(v, float) for v in known):
-            labels = [int(v) if isinstance(v, float) else v for v in labels]
-        return labels
+        if known is not None and not isinstance(known, float):
+            values = [int(v) if isinstance(v, float) and v == int(v) else v for v in values]
+        return values
 
-    def add(self, labels: list[Any], declared: list[Any]) -> None:
-        """Take in learnt labels, in order of appearance, and declared ones."""
-        before = len(self._codes) + len(self._declared)
+    def add(self, labels: Iterable[Any], declared: Iterable[Any] = ()) -> None:
+        """Take in plain labels: learnt ones, in order of appearance, and declared ones."""
+        before = len(self._codes), len(self._codes) + len(self._declared)
         for label in labels:
             self._codes.setdefault(label, len(self._codes))
         self._declared.update(declared)
         self._declared.difference_update(self._codes)
-        if len(self._codes) + len(self._declared) != before or len(self.columns) != len(
-            self._codes
-        ):
-            ordered = sorted([*self._codes, *self._declared])
-            place = {label: i for i, label in enumerate(ordered)}
-            self.classes = np.array(ordered)
-            self.columns = np.array([place[label] for label in self._codes], dtype=np.int64)
+        if before == (len(self._codes), len(self._codes) + len(self._declared)):
+            return
+        ordered = sorted([*self._codes, *self._declared])
+        place = {label: i for i, label in enumerate(ordered)}
+        self.classes = np.array(ordered)
+        self.columns = np.array([place[label] for label in self._codes], dtype=np.int64)
 
-    def encode(self, labels: list[Any]) -> Array:
-        """Codes of labels, -1 for one that was never learnt."""
+    def encode(self, labels: Iterable[Any]) -> Array:
+        """Return codes of plain labels, -1 for one that was never learnt."""
         return np.array([self._codes.get(label, -1) for label in labels], dtype=np.int64)
 
     def decode(self, codes: Array) -> Array:
-        """Labels of codes."""
+        """Return the labels of codes."""
         return self.classes[self.columns[codes]]

@@ -62,7 +62,8 @@ def check_options(params: dict[str, Any]) -> None:
         raise ValueError(f"{name}={value!r} must be {what} in {ends}")
     for name in COUNTS_OR_NONE:
         value = params[name]
-        if value is not None and not (isinstance(value, numbers.Integral) and int(value) >= 1):
+        whole = isinstance(value, numbers.Integral) and not isinstance(value, bool)
+        if value is not None and not (whole and int(value) >= 1):
             raise ValueError(f"{name}={value!r} must be None or a whole number >= 1")
     if not isinstance(params["union_bound"], bool | np.bool_):
         raise ValueError(f"union_bound={params['union_bound']!r} must be True or False")

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from sklearn.utils import check_consistent_length
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, column_or_1d, validate_data
+from sklearn.utils.validation import column_or_1d, validate_data
 
 from mist.engine.stream import first_too_large
+from mist.labels import plain_label
 
 Array = np.ndarray[Any, Any]
 
@@ -60,30 +61,86 @@ def check_magnitudes(estimator: Any, X: Array, names: Sequence[Any] | None = Non
 
 def column_name(estimator: Any, column: int) -> str:
     """A column as error messages name it."""
-    names = getattr(estimator, "feature_names_in_", None)
+    names = getattr(estimator, "_keys", getattr(estimator, "feature_names_in_", None))
     return str(column) if names is None else repr(str(names[column]))
 
 
-def check_labels(X: Array, y: Any) -> Array:
-    """Labels as a one-dimensional array of discrete values, one a row."""
+def check_labels(X: Array | None, y: Any) -> Array:
+    """Labels as a one-dimensional array of text, whole numbers or bools.
+
+    Parameters
+    ----------
+    X : ndarray, shape (n, d), or None
+        Rows they belong to; None if they stand alone.
+    y : array-like, shape (n,)
+        Labels.
+
+    Raises
+    ------
+    ValueError
+        If there is not one label a row, a label is missing or no label, or text and numbers
+        are mixed.
+    """
     if y is None:
         raise ValueError(
             "This estimator requires y to be passed, but the target y is None: give one label a row"
         )
-    y = column_or_1d(y, warn=True)
-    check_consistent_length(X, y)
-    check_classification_targets(y)
+    y = column_or_1d(_of_one_kind(y), warn=True)
+    if X is not None and len(y) != len(X):
+        raise ValueError(f"X has {len(X)} rows, but y has {len(y)} labels")
+    with warnings.catch_warnings():
+        # Many classes in few rows are nothing to warn of here.
+        warnings.filterwarnings("ignore", message="The number of unique classes")
+        check_classification_targets(y)
     return y
 
 
+def check_classes(classes: Any) -> list[Any]:
+    """Declared labels as a list; None declares nothing."""
+    if classes is None:
+        return []
+    if np.ndim(classes) != 1:
+        raise ValueError(f"classes has shape {np.shape(classes)}: give a flat list of labels")
+    return list(check_labels(None, classes))
+
+
+def _of_one_kind(y: Any) -> Any:
+    """Make an array of a list or of objects, which NumPy would turn into text."""
+    values = y if isinstance(y, list | tuple) else np.asarray(y)
+    if not isinstance(values, list | tuple) and (values.dtype != object or values.ndim != 1):
+        return y if hasattr(y, "dtype") else values
+    if any(isinstance(v, list | tuple | np.ndarray) for v in values):
+        return y
+    plain = [plain_label(v) for v in values]
+    if len({isinstance(v, str) for v in plain}) > 1:
+        raise ValueError(f"y mixes text labels with numbers: {plain[:3]}; use one kind")
+    return np.array(plain)
+
+
 def check_weights(X: Array, sample_weight: Any) -> Array:
-    """Weights as a float64 array, one a row, finite, from 0 to 2**31."""
-    weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-    if weights.size and weights.max() > _LARGEST_WEIGHT:
-        row = int(weights.argmax())
-        raise ValueError(
-            f"sample_weight of row {row} is {weights[row]!r}, more than 2**31; scale the weights"
-        )
+    """Weights as a float64 array, one a row, finite, from 0 to 2**31.
+
+    Raises
+    ------
+    ValueError
+        Names the row and the weight that cannot be used.
+    """
+    n_rows = len(X)
+    if sample_weight is None:
+        return np.ones(n_rows)
+    weights = np.asarray(sample_weight, dtype=np.float64)
+    if weights.ndim == 0:
+        weights = np.full(n_rows, float(weights))
+    if weights.ndim != 1:
+        raise ValueError(f"Sample weights must be 1D array or scalar, got {weights.ndim}D")
+    if weights.shape != (n_rows,):
+        raise ValueError(f"sample_weight.shape == {weights.shape}, expected ({n_rows},)")
+    bad = np.flatnonzero(~((weights >= 0) & (weights <= _LARGEST_WEIGHT)))
+    if bad.size:
+        weight = float(weights[bad[0]])
+        what = "NaN" if weight != weight else f"{weight!r}, "
+        what += "" if weight != weight else "negative" if weight < 0 else "too large"
+        raise ValueError(f"sample_weight of row {bad[0]} is {what}; weights go from 0 to 2**31")
     return weights
 
 

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
-
 from material import EAGER, fingerprint
+
 from mist import MistClassifier
 
 

@@ -2,9 +2,9 @@ import re
 
 import numpy as np
 import pytest
+from material import BINARY, EAGER, fingerprint, mixed_rows
 from scipy import sparse
 
-from material import BINARY, EAGER, fingerprint, mixed_rows
 from mist import MistClassifier
 
 X, Y = mixed_rows(0)
@@ -335,7 +335,7 @@ def test_other_values_than_0_and_1_are_refused_by_row_and_column(value):
         with pytest.raises(ValueError, match=match):
             call(bad)
     for call in (lambda x: model.learn_one(x, 0), model.predict_one, model.predict_proba_one):
-        with pytest.raises(ValueError, match="categorical column 1 holds .* at row 0"):
+        with pytest.raises(ValueError, match=r"categorical column 1 holds .* at row 0"):
             call(bad[9])
     assert fingerprint(model) == before
 
@@ -346,6 +346,6 @@ def test_other_values_than_0_and_1_are_refused_by_name():
     frame.loc[4, "wet"] = 3.0
     model = MistClassifier(categorical_features=["wet"])
     before = dict(vars(model))
-    with pytest.raises(ValueError, match="categorical column 'wet' holds .* at row 4"):
+    with pytest.raises(ValueError, match=r"categorical column 'wet' holds .* at row 4"):
         model.partial_fit(frame, Y)
     assert vars(model) == before

@@ -1,21 +1,67 @@
-"""How the engine's functions are compiled."""
+"""How the engine's functions are compiled, and when compiled code on disk is too old."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
+from contextlib import suppress
+from functools import cache
+from hashlib import sha256
+from pathlib import Path
 from typing import Any
 
 from numba import njit
 
-# Nothing is handed to C code as a function pointer, so no wrapper for that is compiled.
-_compiled = partial(njit, cache=True, nogil=True, error_model="numpy", no_cfunc_wrapper=True)
 
-exact: Callable[[Any], Any] = _compiled()
+@cache
+def _sources() -> str:
+    """Digest of all files of the engine."""
+    digest = sha256()
+    for file in sorted(Path(__file__).parent.glob("*.py")):
+        digest.update(file.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+@cache
+def forget_old_code(folder: str) -> None:
+    """Remove compiled code of other sources from a cache folder.
+
+    Numba compiles a function anew when its own file changes, but not when a function that it
+    calls, and has taken in, changes in another file.
+
+    Parameters
+    ----------
+    folder : str
+        Where Numba keeps the engine's compiled code.
+    """
+    stamp = Path(folder) / f"mist-{_sources()}.stamp"
+    if stamp.exists() or not stamp.parent.is_dir():
+        return
+    # Whatever cannot be removed or written belongs to an installation that does not change.
+    with suppress(OSError):
+        for pattern in ("*.nbi", "*.nbc", "mist-*.stamp"):
+            for file in stamp.parent.glob(pattern):
+                file.unlink(missing_ok=True)
+        stamp.touch()
+
+
+def _compiled(**options: Any) -> Callable[[Any], Any]:
+    # Nothing is handed to C code as a function pointer, so no wrapper for that is compiled.
+    options |= {"cache": True, "nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
+
+    def decorate(function: Any) -> Any:
+        compiled = njit(**options)(function)
+        if compiled is not function:  # not so under NUMBA_DISABLE_JIT
+            forget_old_code(compiled.stats.cache_path)
+        return compiled
+
+    return decorate
+
+
+exact = _compiled()
 """IEEE arithmetic in the written order: for everything that is learnt."""
 
-inlined: Callable[[Any], Any] = _compiled(forceinline=True)
+inlined = _compiled(forceinline=True)
 """As `exact`, for what every row goes through: a call would copy all arrays' records."""
 
-summed: Callable[[Any], Any] = _compiled(forceinline=True, fastmath={"reassoc", "nsz", "contract"})
+summed = _compiled(forceinline=True, fastmath={"reassoc", "nsz", "contract"})
 """Inlined sums that may be reordered, so that they vectorise; NaN keeps its meaning."""

@@ -59,7 +59,8 @@ def _log_density(view, base, n, low, high, x, sigma, bandwidth, smoothing):
     top, bottom = min(r + HALF_WINDOW, 1.0), max(r - HALF_WINDOW, 0.0)
     upper = high if top >= 1.0 else _value_at(view, base, n, top * total)
     lower = low if bottom <= 0.0 else _value_at(view, base, n, bottom * total)
-    spacing = upper - lower
+    # Outside all values the window reaches to x: else ties at an end would leave no width.
+    spacing = max(upper, x) - min(lower, x)
     if spacing <= 0.0:
         spacing = smoothing * sigma
     h = bandwidth * spacing

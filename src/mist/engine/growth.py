@@ -17,7 +17,7 @@ from mist.engine.state import (
     reserve_items,
     reserve_missing,
 )
-from mist.engine.stream import ATTEMPT, FULL_CELLS, FULL_ITEMS, first_missing, run
+from mist.engine.stream import ATTEMPT, FULL_CELLS, FULL_ITEMS, first_missing, predict_rows, run
 
 Array = np.ndarray[Any, Any]
 
@@ -92,6 +92,12 @@ def learn(
         end = n
         if state.missing is None:
             hole = first_missing(X, row)
+            if hole == row and weights[row] == 0:
+                # Nothing of this row is kept, so it is no reason to count missing values.
+                if out is not None:
+                    _predict_one(state, X[row : row + 1], ranks, out[row : row + 1])
+                row += 1
+                continue
             if hole == row:
                 reserve_missing(state)
             elif hole > row:
@@ -119,6 +125,11 @@ def learn(
                 made = attempt(state, rule, detail)
                 splits += [made] if made else []
     return splits
+
+
+def _predict_one(state: State, X: Array, ranks: Array, out: Array) -> None:
+    tree, sketch, view = state.tree, state.sketch, state.view
+    predict_rows(tree, None, sketch, view, True, state.binary, state.options, X, ranks, out, None)
 
 
 def attempt(state: State, rule: SplitRule, leaf: int) -> Split | None:

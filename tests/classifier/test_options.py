@@ -1,0 +1,171 @@
+import math
+import re
+
+import numpy as np
+import pytest
+from material import EAGER, mixed_rows
+
+from mist import MistClassifier
+
+X, Y = mixed_rows(8)
+
+CHOICES = {
+    "leaf": ["gaussian", "sketch", "majority"],
+    "inheritance": ["gaussian", "mass", "sketch", None],
+    "bound": ["mcdiarmid", "rutkowski", "hoeffding"],
+    "split_test": ["gap", "gain"],
+    "criterion": ["gini", "info_gain"],
+    "thresholds": ["medians", "dense", "sampled", "gaussian"],
+}
+WHOLE, SHARE = "a whole number", "a number"
+OUT_OF_RANGE = [
+    *[("grace_period", v, f"{WHOLE} in [1, inf)") for v in (0, -1, 2.5, 20.0, math.inf, True)],
+    *[("delta", v, f"{SHARE} in (0, 1)") for v in (0, 1, -0.1, 1.5, math.nan, "0.1", None)],
+    *[("tie_threshold", v, f"{SHARE} in [0, inf]") for v in (-0.01, math.nan, None, False)],
+    *[("sketch_size", v, f"{WHOLE} in [8, 32768]") for v in (7, 0, -8, 64.0, 32769, None)],
+    *[("discount", v, f"{SHARE} in (0, 1]") for v in (0, -0.5, 1.01, math.nan, "half")],
+    *[("n_thresholds", v, f"{WHOLE} in [1, inf)") for v in (0, -3, 1.5, None)],
+    *[("bandwidth", v, f"{SHARE} in (0, inf)") for v in (0, -1, math.inf, math.nan)],
+    *[("smoothing", v, f"{SHARE} in (0, inf)") for v in (0, -1e-3, math.inf, math.nan)],
+    *[("max_leaves", v, f"None or {WHOLE} >= 1") for v in (0, -1, 1.5, "many", True)],
+    *[("max_classes_per_leaf", v, f"None or {WHOLE} >= 1") for v in (0, -1, 1.5, True)],
+    *[("union_bound", v, "True or False") for v in (None, 1, 0, "yes")],
+    *[("random_state", v, f"None, {WHOLE} >= 0") for v in (-1, 0.5, "seed")],
+]
+
+
+def refusal(**options):
+    """The message with which a model of these options refuses to learn, leaving no trace."""
+    model = MistClassifier(**options)
+    before = dict(vars(model))
+    messages = set()
+    for call in (
+        lambda: model.fit(X, Y),
+        lambda: model.partial_fit(X, Y),
+        lambda: model.prequential(X, Y),
+        lambda: model.learn_one(X[0], Y[0]),
+        lambda: model.learn_one({"a": 1.0}, Y[0]),
+    ):
+        with pytest.raises(ValueError, match=r".{10}") as refused:
+            call()
+        messages.add(str(refused.value))
+        assert vars(model) == before
+    assert len(messages) == 1
+    return messages.pop()
+
+
+@pytest.mark.parametrize("name", CHOICES)
+@pytest.mark.parametrize("value", ["ginny", "", "GAUSSIAN", 3, True, np.nan])
+def test_unknown_choices_are_refused_with_the_known_ones(name, value):
+    message = refusal(**{name: value})
+    assert f"{name}={value!r}" in message
+    assert str(CHOICES[name]) in message
+
+
+@pytest.mark.parametrize("name", [name for name in CHOICES if name != "inheritance"])
+def test_none_is_a_choice_of_inheritance_only(name):
+    message = refusal(**{name: None})
+    assert f"{name}=None" in message
+    assert str(CHOICES[name]) in message
+
+
+@pytest.mark.parametrize(("name", "value", "allowed"), OUT_OF_RANGE)
+def test_numbers_out_of_range_are_refused_with_the_range(name, value, allowed):
+    message = refusal(**{name: value})
+    assert f"{name}={value!r}" in message
+    assert allowed in message
+
+
+def test_every_option_is_checked():
+    covered = {*CHOICES, *(name for name, _, _ in OUT_OF_RANGE), "categorical_features"}
+    assert covered == set(MistClassifier().get_params())
+
+
+@pytest.mark.parametrize("bound", ["mcdiarmid", "rutkowski"])
+def test_the_information_gain_goes_with_hoeffding_only(bound):
+    message = refusal(criterion="info_gain", bound=bound)
+    assert f"bound={bound!r}" in message
+    assert "bound='hoeffding' with criterion='info_gain'" in message
+
+
+@pytest.mark.parametrize("name", ["leaf", "inheritance"])
+def test_gaussian_thresholds_go_without_sketches(name):
+    message = refusal(thresholds="gaussian", **{name: "sketch"})
+    assert "thresholds='gaussian'" in message
+    assert f"{name}='sketch'" in message
+    assert "thresholds='medians'" in message
+
+
+def test_options_set_to_nonsense_later_are_refused_too():
+    model = MistClassifier(**EAGER).partial_fit(X, Y)
+    before = model.n_rows_, model.predict_proba(X).tobytes()
+    model.set_params(bound="chernoff")
+    with pytest.raises(ValueError, match=re.escape("bound='chernoff' is unknown")):
+        model.partial_fit(X, Y)
+    assert (model.n_rows_, model.predict_proba(X).tobytes()) == before
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{name: value} for name, values in CHOICES.items() for value in values if value != "info_gain"]
+    + [
+        {"criterion": "info_gain", "bound": "hoeffding"},
+        {"leaf": "majority", "thresholds": "gaussian"},
+        {"grace_period": 1},
+        {"grace_period": np.int64(50)},
+        {"delta": np.float32(0.5)},
+        {"delta": 1e-300},
+        {"tie_threshold": 0},
+        {"tie_threshold": math.inf},
+        {"sketch_size": 8},
+        {"sketch_size": 32768},
+        {"discount": 1},
+        {"discount": 1e-6},
+        {"n_thresholds": 1, "thresholds": "dense"},
+        {"n_thresholds": 1, "thresholds": "sampled"},
+        {"bandwidth": 10, "leaf": "sketch"},
+        {"smoothing": 1e-12, "leaf": "sketch"},
+        {"smoothing": 5.0, "leaf": "sketch"},
+        {"max_leaves": 1},
+        {"max_leaves": np.int32(3)},
+        {"max_classes_per_leaf": 1, "leaf": "sketch"},
+        {"union_bound": np.True_},
+        {"random_state": np.int64(2**62)},
+    ],
+    ids=str,
+)
+def test_allowed_options_learn(options):
+    model = MistClassifier(**{**EAGER, **options}).partial_fit(X, Y)
+    proba = model.predict_proba(X)
+    np.testing.assert_allclose(proba.sum(axis=1), 1)
+    assert model.score(X, Y) > 0.25
+
+
+def test_bounds_differ_as_their_formulas_say():
+    radii = {
+        "mcdiarmid": lambda n: math.sqrt(32 * math.log(2 * 4 * 3 / 0.5) / n),
+        "rutkowski": lambda n: 8 * math.sqrt(math.log(2) / (2 * n)),
+        "hoeffding": lambda n: math.sqrt(math.log(2) / (2 * n)),
+    }
+    for bound, radius in radii.items():
+        options = {**EAGER, "bound": bound, "union_bound": True, "tie_threshold": 9.0}
+        first = MistClassifier(**options).partial_fit(X, Y).split_log_[0]
+        assert first.radius == pytest.approx(radius(first.rows))
+
+
+def test_the_gap_test_asks_more_than_the_gain_test():
+    options = {**EAGER, "bound": "hoeffding", "tie_threshold": 0.0}
+    gain = MistClassifier(**options).partial_fit(X, Y)
+    gap = MistClassifier(**{**options, "split_test": "gap"}).partial_fit(X, Y)
+    assert gain.n_splits_ > gap.n_splits_ >= 0
+
+
+def test_discount_scales_what_children_get():
+    masses = {}
+    for discount in (1.0, 0.5):
+        model = MistClassifier("majority", grace_period=40, tie_threshold=9.0, discount=discount)
+        X1 = np.r_[np.zeros(20), np.full(20, 9.0)][:, None]
+        model.partial_fit(X1, X1[:, 0] > 1)
+        masses[discount] = model.export_text()
+    assert "False 20" in masses[1.0]
+    assert "False 10" in masses[0.5]
