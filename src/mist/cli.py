@@ -29,6 +29,8 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
+data_app = typer.Typer(help="List, fetch and describe data sets.", no_args_is_help=True)
+app.add_typer(data_app, name="data")
 
 
 class Order(StrEnum):
@@ -163,6 +165,39 @@ def run(
                 seed=seed,
             )
         )
+
+
+@data_app.command("list")
+def data_list() -> None:
+    """List all data sets and where they are now."""
+    with _tidy_errors():
+        from mist.commands.data import list_sets
+
+        list_sets()
+
+
+@data_app.command("get")
+def data_get(
+    names: Annotated[
+        list[str], typer.Argument(metavar="NAME...", help="Data sets.", show_default=False)
+    ],
+) -> None:
+    """Download data sets that are not here yet."""
+    with _tidy_errors():
+        from mist.commands.data import get
+
+        get(names)
+
+
+@data_app.command("info")
+def data_info(
+    name: Annotated[str, typer.Argument(help="Data set.", show_default=False)],
+) -> None:
+    """Show all that is known of a data set."""
+    with _tidy_errors():
+        from mist.commands.data import info
+
+        info(name)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,9 @@
-"""Generators of synthetic classes."""
+"""Generators of classes that are Gaussians or mixtures of Gaussians."""
 
 import numpy as np
 from numpy.typing import NDArray
+
+from mist.datasets.sampling import balanced_labels, check_counts
 
 _MODE_DISTANCE = 6.0
 """Distance of the two closest modes in standard deviations: their rows hardly overlap."""
@@ -48,12 +50,12 @@ def make_gaussian_classes(
     >>> X.shape, sorted(set(y.tolist()))
     ((200, 3), [0, 1, 2, 3])
     """
-    _check_counts(n_samples=n_samples, n_classes=n_classes, n_features=n_features)
+    check_counts(n_samples=n_samples, n_classes=n_classes, n_features=n_features)
     if not spread >= 0:
         raise ValueError(f"spread={spread} must be a standard deviation, at least 0")
     rng = np.random.default_rng(seed)
     means = rng.uniform(0, 5, (n_classes, n_features))
-    y = _balanced_labels(n_samples, n_classes, rng)
+    y = balanced_labels(n_samples, n_classes, rng)
     return rng.normal(means[y], spread), y
 
 
@@ -103,27 +105,12 @@ def make_multimodal(
     >>> X.shape, int(y.max())
     ((100, 10), 7)
     """
-    _check_counts(n_samples=n_samples, n_classes=n_classes, n_features=n_features, modes=modes)
+    check_counts(n_samples=n_samples, n_classes=n_classes, n_features=n_features, modes=modes)
     rng = np.random.default_rng(seed)
     centres = _spaced_centres(n_classes * modes, n_features, rng)
-    y = _balanced_labels(n_samples, n_classes, rng)
+    y = balanced_labels(n_samples, n_classes, rng)
     mode = rng.integers(modes, size=n_samples)
     return rng.normal(centres[y * modes + mode]), y
-
-
-def _check_counts(**counts: int) -> None:
-    for name, count in counts.items():
-        if count < 1:
-            raise ValueError(f"{name}={count} must be at least 1")
-    if counts["n_samples"] < counts["n_classes"]:
-        raise ValueError(
-            f"n_samples={counts['n_samples']} is too few: each of the "
-            f"{counts['n_classes']} classes needs a row"
-        )
-
-
-def _balanced_labels(n_samples: int, n_classes: int, rng: np.random.Generator) -> NDArray[np.int64]:
-    return rng.permutation(np.arange(n_samples, dtype=np.int64) % n_classes)
 
 
 def _spaced_centres(

@@ -1,0 +1,193 @@
+"""Where data set files are, how they are read and written, and whether they are the right ones."""
+
+import hashlib
+import os
+import sys
+import tempfile
+import zipfile
+import zlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mist.datasets.registry import Entry
+
+ENVIRONMENT = "MIST_DATA"
+"""Environment variable that names a folder of ``.npz`` files."""
+
+DOWNLOADED = "origin"
+"""Key in the files that this package writes: where the data were downloaded from."""
+
+Arrays = Mapping[str, NDArray[Any]]
+
+
+class DatasetError(OSError):
+    """A data set is not here and cannot be fetched, or its file cannot be used.
+
+    Examples
+    --------
+    >>> from mist.datasets import DatasetError
+    >>> issubclass(DatasetError, OSError)
+    True
+    """
+
+
+def data_folder() -> Path | None:
+    """Return the folder named by ``MIST_DATA``; None if the variable is not set."""
+    named = os.environ.get(ENVIRONMENT)
+    return Path(named).expanduser() if named else None
+
+
+def cache_folder() -> Path:
+    r"""Return the user's cache folder for data sets, which need not exist yet.
+
+    Returns
+    -------
+    Path
+        ``%LOCALAPPDATA%\mist`` on Windows, else ``$XDG_CACHE_HOME/mist`` or ``~/.cache/mist``.
+    """
+    named = os.environ.get("LOCALAPPDATA" if sys.platform == "win32" else "XDG_CACHE_HOME", "")
+    # The XDG specification: a relative path is to be ignored.
+    base = Path(named) if named and Path(named).is_absolute() else Path.home() / ".cache"
+    return base / "mist"
+
+
+def locate(entry: Entry) -> tuple[str, Path] | None:
+    """Find the file of a data set.
+
+    Parameters
+    ----------
+    entry : Entry
+        A registry entry of kind "file".
+
+    Returns
+    -------
+    tuple of str and Path, or None
+        ``"MIST_DATA"`` or ``"cache"`` and the path; None if it is in neither.
+    """
+    for place, folder in ((ENVIRONMENT, data_folder()), ("cache", cache_folder())):
+        if folder is not None and (folder / entry.file).is_file():
+            return place, folder / entry.file
+    return None
+
+
+def expected_places(entry: Entry) -> str:
+    """Say where the file of a data set may lie."""
+    named = data_folder()
+    chosen = f"{named}" if named else "not set"
+    return f"the folder named by {ENVIRONMENT} ({chosen}) or {cache_folder()}"
+
+
+def checksum(path: Path) -> str:
+    """Return the SHA-256 of a file in hexadecimal."""
+    with path.open("rb") as handle:
+        return hashlib.file_digest(handle, "sha256").hexdigest()
+
+
+def read(path: Path) -> dict[str, NDArray[Any]]:
+    """Read the arrays of a data set file.
+
+    Parameters
+    ----------
+    path : Path
+        An ``.npz`` file with at least ``X`` and ``y``.
+
+    Returns
+    -------
+    dict
+        Its arrays.
+
+    Raises
+    ------
+    DatasetError
+        If it is damaged, holds pickled objects, or lacks ``X`` or ``y``.
+    """
+    try:
+        with np.load(path, allow_pickle=False) as archive:
+            arrays = {key: archive[key] for key in archive.files}
+    except (OSError, ValueError, EOFError, AttributeError, zipfile.BadZipFile, zlib.error) as error:
+        raise DatasetError(f"{path} cannot be read ({error}): replace or delete it") from error
+    for key in ("X", "y"):
+        if key not in arrays:
+            raise DatasetError(f"{path} has no array {key!r}: replace or delete it")
+    return arrays
+
+
+def write(path: Path, arrays: Arrays) -> None:
+    """Write a data set file so that nobody ever sees half of it.
+
+    Parameters
+    ----------
+    path : Path
+        The file; its folder is made if need be.
+    arrays : mapping of str to ndarray
+        What goes into it.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    named: dict[str, Any] = dict(arrays)
+    handle, part = tempfile.mkstemp(prefix=f".{path.stem}-", suffix=".part", dir=path.parent)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            np.savez_compressed(file, **named)
+        os.replace(part, path)
+    except BaseException:
+        Path(part).unlink(missing_ok=True)
+        raise
+
+
+def differences(entry: Entry, arrays: Arrays) -> list[str]:
+    """Compare a table with what the registry says of it.
+
+    Parameters
+    ----------
+    entry : Entry
+        The facts.
+    arrays : mapping of str to ndarray
+        ``X`` and ``y``.
+
+    Returns
+    -------
+    list of str
+        What differs, expected and found; empty if nothing does.
+    """
+    X, y = arrays["X"], arrays["y"]
+    found = []
+    if X.shape != (entry.rows, entry.columns):
+        found.append(f"expected shape {(entry.rows, entry.columns)}, found {X.shape}")
+    if y.shape != X.shape[:1]:
+        return [*found, f"expected one label a row, found {y.shape} labels and {X.shape} rows"]
+    labels, counts = np.unique(y, return_counts=True)
+    if labels.tolist() != list(entry.labels):
+        found.append(f"expected labels {list(entry.labels)}, found {labels.tolist()}")
+    elif entry.counts is not None and counts.tolist() != list(entry.counts):
+        found.append(f"expected class counts {list(entry.counts)}, found {counts.tolist()}")
+    return found
+
+
+def verify(entry: Entry, path: Path, arrays: Arrays) -> list[str]:
+    """Compare a file with the reference copy, by checksum where that applies, else by content.
+
+    Parameters
+    ----------
+    entry : Entry
+        The facts.
+    path : Path
+        The file.
+    arrays : mapping of str to ndarray
+        What was read from it.
+
+    Returns
+    -------
+    list of str
+        What differs, expected and found; empty if nothing does.
+    """
+    # A download packs the same values into other bytes.
+    if entry.sha256 is not None and DOWNLOADED not in arrays:
+        found = checksum(path)
+        if found == entry.sha256:
+            return []
+        return [f"expected sha256 {entry.sha256}, found {found}", *differences(entry, arrays)]
+    return differences(entry, arrays)
