@@ -27,7 +27,7 @@ from mist.engine.state import (
 )
 from mist.engine.stream import first_missing, leaf_nodes, predict_rows
 from mist.labels import Labels
-from mist.options import check_options, seed_of
+from mist.options import CHOICES, COUNTS_OR_NONE, RANGES, check_options, seed_of
 from mist.rows import (
     Array,
     categorical_columns,
@@ -37,11 +37,15 @@ from mist.rows import (
     check_magnitudes,
     check_rows,
     check_weights,
+    one_label,
 )
 
 _LEAF_KINDS = {"gaussian": GAUSSIAN, "sketch": SKETCH, "majority": MAJORITY}
 _NO_LIMIT = 2**31 - 1
+_OPTIONS = (*CHOICES, *RANGES, *COUNTS_OR_NONE, "union_bound")
 _LEARNT = (
+    "_options",
+    "_rule",
     "_state",
     "_order",
     "_labels",
@@ -368,7 +372,8 @@ class MistClassifier(ClassifierMixin, BaseEstimator):
         """
         names = self._names_with(x) if isinstance(x, Mapping) else None
         row = self._one_row(x, names)
-        self._learn(row, [y], None, sample_weight, names=names, checked=self._has_learnt())
+        checked = self._has_learnt() or names is not None
+        self._learn(row, one_label(y), None, sample_weight, names=names, checked=checked)
         return self
 
     def _learn(
@@ -384,16 +389,17 @@ class MistClassifier(ClassifierMixin, BaseEstimator):
     ) -> Array:
         """Check everything, then learn; returns the predicted codes if asked for them.
 
-        ``names`` are the names of the columns if the rows came by name; ``checked`` rows are
-        known to fit. A refused call leaves no trace, not even the column names of a first call.
+        ``names`` are the names of the columns if the row came by name; ``checked`` says that
+        row and label are known to fit. A refused call leaves no trace, not even the column
+        names of a first call.
         """
         before = dict(vars(self))
         try:
-            check_options(self.get_params(deep=False))
+            rule = self._checked_rule()
             first = not hasattr(self, "_state")
-            if names is None and not checked:
+            if not checked:
                 X = check_rows(self, X, reset=first)
-            y = check_labels(X, y)
+                y = check_labels(X, y)
             weights = check_weights(X, sample_weight)
             if names is not None:
                 self._take_names(names)
@@ -417,9 +423,7 @@ class MistClassifier(ClassifierMixin, BaseEstimator):
         if not (predict or learnt.all()):
             X, codes, weights = X[learnt], codes[learnt], weights[learnt]
         out = np.empty(len(X), dtype=np.int64) if predict else None
-        made = learn(
-            self._state, self._rule(), self._internal(X), codes, weights, labels.columns, out
-        )
+        made = learn(self._state, rule, self._internal(X), codes, weights, labels.columns, out)
         self._splits += [s._replace(feature=int(self._order[s.feature])) for s in made]
         return codes if out is None else out
 
@@ -448,8 +452,14 @@ class MistClassifier(ClassifierMixin, BaseEstimator):
     def _sketch_size(self) -> int | None:
         return None if self.thresholds == "gaussian" else int(self.sketch_size)
 
-    def _rule(self) -> SplitRule:
-        return SplitRule(**{name: getattr(self, name) for name in SplitRule._fields})
+    def _checked_rule(self) -> SplitRule:
+        """Options of the split; all options are checked when one of them is new."""
+        given = {name: vars(self)[name] for name in _OPTIONS}
+        if given != getattr(self, "_options", None):
+            check_options(given)
+            self._options = given
+            self._rule = SplitRule(**{name: given[name] for name in SplitRule._fields})
+        return self._rule
 
     def _internal(self, X: Array) -> Array:
         """Rows with their columns in the engine's order."""

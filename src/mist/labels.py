@@ -22,7 +22,7 @@ def plain_label(label: Any) -> Any:
     value = label.item() if isinstance(label, np.generic) else label
     if isinstance(value, str):
         return value
-    if isinstance(value, numbers.Real) and value == value:
+    if isinstance(value, numbers.Real) and abs(value) < float("inf"):
         return value
     what = "a missing value" if value is None or isinstance(value, float) else f"{label!r}"
     raise ValueError(f"y holds {what} as a label; labels are text, whole numbers or bools")

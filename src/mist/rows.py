@@ -95,6 +95,16 @@ def check_labels(X: Array | None, y: Any) -> Array:
     return y
 
 
+def one_label(label: Any) -> Array:
+    """One label as an array of shape (1,), checked as `check_labels` would."""
+    value = plain_label(label)
+    if isinstance(value, float) and value != int(value):
+        raise ValueError(f"Unknown label type: continuous ({value!r}); labels must be discrete")
+    out = np.empty(1, dtype=object)
+    out[0] = value
+    return out
+
+
 def check_classes(classes: Any) -> list[Any]:
     """Declared labels as a list; None declares nothing."""
     if classes is None:
