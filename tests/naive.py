@@ -310,7 +310,7 @@ class NaiveMist:
                 cell.fw[j] += weight
                 delta = value - cell.mean[j]
                 cell.mean[j] += delta * (weight / cell.fw[j])
-                growth[j] = weight * delta * (value - cell.mean[j])
+                growth[j] = max(weight * delta * (value - cell.mean[j]), 0.0)
                 cell.m2[j] += growth[j]
         return growth
 

@@ -100,7 +100,8 @@ def stream(options: dict[str, Any], traits: dict[str, Any]) -> Stream:
     if traits["copied_rows"]:
         later = rng.integers(n // 2, n, n // 4)
         X[later], y[later] = X[later - n // 2], y[later - n // 2]
-    X[(rng.random((n, d)) < traits["missing"]) & (np.arange(n) >= n * traits["whole_until"])[:, None]] = np.nan
+    late = np.arange(n)[:, None] >= n * traits["whole_until"]
+    X[late & (rng.random((n, d)) < traits["missing"])] = np.nan
     weights = rng.choice(traits["weights"], n)
     weights[0] = 1.0  # a model that learnt nothing has no answer
     names = rng.permutation(k + traits["singles"])  # labels do not sort as they arrive
@@ -170,6 +171,7 @@ def learn_both(s: Stream) -> tuple[NaiveMist, MistClassifier]:
         size = int(s.rng.choice([1, 2, 7, 40, 150]))
         batch = slice(row, row + size)
         X, y, weights = s.X[batch], s.y[batch], s.weights[batch]
+        row += size
         way = s.rng.choice(["learn", "test then train", "one by one"])
         answers: list[Any] = [None] * len(X)
         if way == "learn":
@@ -185,7 +187,6 @@ def learn_both(s: Stream) -> tuple[NaiveMist, MistClassifier]:
                 shares, tolerance = twin_answer(twin, x)
                 assert same_label(shares, tolerance, answer)
             twin.learn_row(x, label, weight)
-        row += size
         if s.rng.random() < 0.3:
             same_answers(twin, model, asked(s, 2))
     return twin, model
@@ -257,3 +258,16 @@ def test_engine_and_twin_agree_while_trees_grow():
     assert deepest >= 4
     for name in ("leaf", "thresholds", "inheritance", "criterion", "bound"):
         assert all(used[name, value] >= 3 for value in OPTIONS[name])
+
+
+@pytest.mark.parametrize("way", ["partial_fit", "prequential", "learn_one"])
+def test_rows_of_weight_zero_may_come_alone(way):
+    X, y = [[0.0], [4.0], [1.0]], [0, 1, 0]
+    model = MistClassifier().partial_fit(X, y)
+    before = model.predict_proba(X)
+    if way == "learn_one":
+        model.learn_one([2.0], 2, 0.0)
+    else:
+        getattr(model, way)([[2.0], [3.0]], [2, 1], sample_weight=[0.0, 0.0])
+    assert (model.n_rows_, model.classes_.tolist()) == (3, [0, 1])
+    np.testing.assert_array_equal(model.predict_proba(X), before)

@@ -5,6 +5,9 @@ pseudo-observation, over a floor of 1e-9 of the column's running variance, so th
 seen once neither wins everywhere nor is ignored. Precisions and normalisers are cached: a
 cell is refreshed when it learns, and all cells of a leaf are refreshed at every one of its
 first 256 rows and each time it has grown by a 256th after that.
+
+An increment of a sum of squares is clipped at 0: beside a weight that dwarfs all before it,
+the mean may overshoot the new value by a rounding error.
 """
 
 from __future__ import annotations
@@ -33,7 +36,7 @@ def learn_scale(tree, missing, X, i, w):
         for j in range(d):
             delta = X[i, j] - scale[MEAN, j]
             centre = scale[MEAN, j] + delta * r
-            scale[M2, j] += w * delta * (X[i, j] - centre)
+            scale[M2, j] += max(w * delta * (X[i, j] - centre), 0.0)
             scale[MEAN, j] = centre
     else:
         for j in range(d):
@@ -41,7 +44,7 @@ def learn_scale(tree, missing, X, i, w):
                 missing.scale[j] += w
                 delta = X[i, j] - scale[MEAN, j]
                 centre = scale[MEAN, j] + delta * (w / missing.scale[j])
-                scale[M2, j] += w * delta * (X[i, j] - centre)
+                scale[M2, j] += max(w * delta * (X[i, j] - centre), 0.0)
                 scale[MEAN, j] = centre
     if counters[N_CONSTANT] > 0:
         n = 0
@@ -65,7 +68,7 @@ def learn_moments(tree, missing, leaf, cell, X, i, w):
         for j in range(X.shape[1]):
             delta = X[i, j] - stats[cell, MEAN, j]
             centre = stats[cell, MEAN, j] + delta * r
-            more = w * delta * (X[i, j] - centre)
+            more = max(w * delta * (X[i, j] - centre), 0.0)
             stats[cell, M2, j] += more
             spread[leaf, j] += more
             stats[cell, MEAN, j] = centre
@@ -76,7 +79,7 @@ def learn_moments(tree, missing, leaf, cell, X, i, w):
                 missing.leaf[leaf, j] += w
                 delta = X[i, j] - stats[cell, MEAN, j]
                 centre = stats[cell, MEAN, j] + delta * (w / missing.cell[cell, j])
-                more = w * delta * (X[i, j] - centre)
+                more = max(w * delta * (X[i, j] - centre), 0.0)
                 stats[cell, M2, j] += more
                 spread[leaf, j] += more
                 stats[cell, MEAN, j] = centre

@@ -1,0 +1,265 @@
+"""Gains by counting labels, confidence radii, and the sensitivity the radius rests on."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import naive
+from mist import MistClassifier
+from mist.engine.criterion import TIE, _gain, _term, best_splits, leaf_impurity, radius
+from mist.engine.state import State
+from mist.engine.thresholds import observed_cells
+
+NAN = math.nan
+NEVER = 10**9  # grace period of a tree that does not split
+CRITERIA = [None, True]  # Gini, information gain
+
+
+def grown(X, y, weights=None, **options: Any) -> State:
+    options = {"grace_period": NEVER, "sketch_size": 4096, **options}
+    return MistClassifier(**options).partial_fit(X, y, sample_weight=weights)._state
+
+
+def best(state: State, candidates: np.ndarray, entropy: bool | None):
+    """Best column, runner-up's gain, and each column's best gain and threshold."""
+    cells = observed_cells(state.tree, 0)
+    gains, places = np.empty(state.n_features), np.empty(state.n_features)
+    args = (state.tree, state.missing, state.sketch, cells, candidates, entropy, gains, places)
+    return (*best_splits(*args), gains, places)
+
+
+def impurity(labels: list[Any], entropy: bool | None) -> float:
+    n = len(labels)
+    if entropy is None:  # the chance that two draws with replacement differ
+        return sum(a != b for a in labels for b in labels) / n**2
+    shares = [labels.count(label) / n for label in set(labels)]
+    return sum(p * math.log2(1.0 / p) for p in shares)
+
+
+def counted_gain(x: np.ndarray, y: np.ndarray, v: float, entropy: bool | None) -> float:
+    """Gain of x <= v over rows with a value, times the share of those rows."""
+    known = ~np.isnan(x)
+    left, right = (y[known & side].tolist() for side in (x <= v, x > v))
+    if not left or not right:
+        return 0.0
+    whole = left + right
+    after = sum(len(part) / len(whole) * impurity(part, entropy) for part in (left, right))
+    return (impurity(whole, entropy) - after) * known.mean()
+
+
+# --- gain -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("entropy", CRITERIA)
+@pytest.mark.parametrize("missing", [0.0, 0.25])
+def test_gains_are_those_of_counted_labels(missing, entropy):
+    rng = np.random.default_rng(0)
+    X, y = np.round(rng.normal(size=(90, 4)), 1), rng.integers(0, 4, 90)
+    X[:, 1] += y
+    X[:, 3] = y > 1
+    X[rng.random(X.shape) < missing] = NAN
+    state = grown(X, y, categorical_features=[3])
+    for _ in range(10):
+        v = np.round(rng.normal(size=(1, 3)), 1)
+        _, _, gains, places = best(state, v, entropy)
+        expected = [counted_gain(X[:, j], y, v[0, j], entropy) for j in range(3)]
+        expected.append(counted_gain(X[:, 3], y, 0.5, entropy))
+        assert gains.tolist() == pytest.approx(expected, abs=1e-12)
+        assert places[3] == 0.5
+        found = gains[:3] > 0.0
+        assert places[:3][found].tolist() == v[0][found].tolist()
+        assert np.isnan(places[:3][~found]).all()
+
+
+@pytest.mark.parametrize("entropy", CRITERIA)
+def test_gain_of_a_weight_is_that_of_repeated_rows(entropy):
+    rng = np.random.default_rng(1)
+    X, y, w = rng.normal(size=(60, 2)), rng.integers(0, 3, 60), rng.integers(1, 5, 60)
+    v = np.array([[0.1, -0.2]])
+    _, _, heavy, _ = best(grown(X, y, w.astype(float)), v, entropy)
+    expected = [
+        counted_gain(np.repeat(X[:, j], w), np.repeat(y, w), v[0, j], entropy) for j in (0, 1)
+    ]
+    assert heavy.tolist() == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize("entropy", CRITERIA)
+def test_each_column_answers_with_its_best_candidate(entropy):
+    rng = np.random.default_rng(2)
+    X, y = rng.normal(size=(120, 3)), rng.integers(0, 3, 120)
+    X[:, 2] += 2.0 * y
+    candidates = rng.normal(size=(8, 3)) + 1.0
+    candidates[5:, 0] = NAN
+    table = np.array(
+        [[counted_gain(X[:, j], y, v, entropy) for j, v in enumerate(row)] for row in candidates]
+    )
+    column, second, gains, places = best(grown(X, y), candidates, entropy)
+    assert gains.tolist() == pytest.approx(table.max(axis=0).tolist(), abs=1e-12)
+    assert places.tolist() == [candidates[table[:, j].argmax(), j] for j in range(3)]
+    assert column == 2
+    assert second == pytest.approx(np.sort(table.max(axis=0))[-2], abs=1e-12)
+
+
+def test_the_first_of_equals_is_kept():
+    X, y = np.repeat([[0.0], [1.0], [9.0]], 10, axis=0), np.repeat([0, 0, 1], 10)
+    column, second, gains, places = best(
+        grown(X[:, [0, 0]], y), np.array([[2.0, 2.0], [5.0, 5.0]]), None
+    )
+    assert column == 0
+    assert second == gains[0] == gains[1]
+    assert places.tolist() == [2.0, 2.0]
+    assert 0.0 < TIE < 1e-9
+
+
+def test_not_to_split_is_a_candidate_without_gain():
+    X, y = np.arange(20.0)[:, None], np.repeat([0, 1], 10)
+    assert best(grown(X, y), np.array([[9.0]]), None)[:2] == (0, 0.0)  # one column, no runner-up
+    for v in (-1.0, 19.0, NAN):  # nothing on one side
+        column, second, gains, places = best(grown(X, y), np.array([[v]]), None)
+        assert (column, second, gains[0]) == (-1, 0.0, 0.0)
+        assert math.isnan(places[0])
+    same = np.zeros(20, int) + np.arange(20) % 2  # both classes alike on both sides
+    column, _, gains, _ = best(grown(X, same), np.array([[9.0]]), None)
+    assert (column, gains[0]) == (-1, 0.0)
+
+
+def test_a_perfect_cut_gains_the_whole_impurity():
+    for k in (2, 5):
+        y = np.repeat(np.arange(k), 12)
+        X = (y > 0).astype(float)[:, None]
+        _, _, gains, _ = best(grown(X, y), np.array([[0.5]]), None)
+        rest = 1.0 - 1.0 / (k - 1) if k > 2 else 0.0
+        assert gains[0] == pytest.approx(1.0 - 1.0 / k - (k - 1) / k * rest)
+
+
+@pytest.mark.parametrize("entropy", CRITERIA)
+def test_impurity_of_a_leaf_bounds_every_gain(entropy):
+    rng = np.random.default_rng(3)
+    X, y = rng.normal(size=(80, 2)), rng.integers(0, 5, 80)
+    X[:, 0] += 3.0 * y
+    state = grown(X, y)
+    got = leaf_impurity(state.tree, observed_cells(state.tree, 0), entropy)
+    assert got == pytest.approx(impurity(y.tolist(), entropy))
+    assert best(state, rng.normal(size=(6, 2)) * 5.0, entropy)[2].max() <= got
+
+
+# --- radius -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("union", [True, False])
+@pytest.mark.parametrize("entropy", CRITERIA)
+@pytest.mark.parametrize("bound", ["mcdiarmid", "rutkowski", "hoeffding"])
+def test_radii_equal_the_twins(bound, entropy, union):
+    rng = np.random.default_rng(4)
+    criterion = "info_gain" if entropy else "gini"
+    for _ in range(50):
+        n, delta = float(rng.uniform(1, 1e5)), float(rng.uniform(1e-9, 1))
+        d, m, k = (int(v) for v in rng.integers(1, 500, 3))
+        got = radius(
+            bound,
+            n,
+            delta,
+            n_features=d,
+            n_thresholds=m,
+            n_classes=k,
+            union_bound=union,
+            entropy=entropy,
+        )
+        expected = naive.radius(n, d, m, delta, bound, union, criterion, k)
+        assert got == pytest.approx(expected, rel=1e-12)
+
+
+def test_radii_by_hand():
+    one = {"n_features": 10, "n_thresholds": 5}
+    # 32 ln(2 * 10 * 5 / 0.1) / 1000 = 32 * 6.907755 / 1000; ln(10) / 400 = 0.07587136 squared.
+    assert radius("mcdiarmid", 1000, 0.1, **one) == pytest.approx(0.4701575, abs=1e-6)
+    assert radius("rutkowski", 200, 0.1, **one) == pytest.approx(8 * 0.07587136, abs=1e-6)
+    assert radius("hoeffding", 200, 0.1, **one) == pytest.approx(0.07587136, abs=1e-7)
+    by_entropy = radius("hoeffding", 200, 0.1, n_classes=8, entropy=True, **one)
+    assert by_entropy == pytest.approx(3 * 0.07587136)
+
+
+def test_only_the_range_of_entropy_grows_with_the_classes():
+    def at(bound: str, k: int, entropy: bool | None = None) -> float:
+        counts = {"n_features": 4, "n_thresholds": 10, "n_classes": k}
+        return radius(bound, 1000, 0.1, entropy=entropy, **counts)
+
+    for bound in ("mcdiarmid", "rutkowski", "hoeffding"):
+        assert at(bound, 2) == at(bound, 1000)
+    assert at("hoeffding", 1024, True) == pytest.approx(10 * at("hoeffding", 2, True))
+
+
+def test_the_default_radius_follows_from_the_sensitivity():
+    # McDiarmid with differences of 4/n: P(|F - EF| > t) <= 2 exp(-2 t^2 / (n (4/n)^2)). The
+    # radius is two such deviations, each of d m candidates failing with delta / (d m).
+    n, d, m, delta = 700.0, 6, 3, 0.05
+    t = radius("mcdiarmid", n, delta, n_features=d, n_thresholds=m) / 2
+    assert d * m * 2 * math.exp(-2 * t**2 / (n * (4 / n) ** 2)) == pytest.approx(delta)
+
+
+# --- sensitivity of the Gini gain -------------------------------------------------------------
+
+
+def gini_gain(table: tuple[int, ...]) -> float:
+    """The engine's gain of a table: class counts on the left, then class counts on the right."""
+    half = len(table) // 2
+    left, right = table[:half], table[half:]
+    squares = [sum(_term(float(c), None) for c in side) for side in (left, right)]
+    whole = sum(_term(float(a + b), None) for a, b in zip(left, right, strict=True))
+    return _gain(float(sum(left)), float(sum(right)), *squares, whole, None)
+
+
+def tables(n: int, bins: int) -> Iterator[tuple[int, ...]]:
+    """All ways to put n rows into so many bins."""
+    if bins == 1:
+        yield (n,)
+        return
+    for first in range(n + 1):
+        for rest in tables(n - first, bins - 1):
+            yield (first, *rest)
+
+
+def test_gain_of_tables_equals_the_twins():
+    for table in tables(6, 6):
+        left, right = table[:3], table[3:]
+        total = [a + b for a, b in zip(left, right, strict=True)]
+        assert gini_gain(table) == pytest.approx(naive.gini_gain(left, total), abs=1e-14)
+
+
+@pytest.mark.parametrize(("k", "largest"), [(2, 12), (3, 7)])
+def test_replacing_one_row_never_changes_the_gain_by_more_than_4_over_n(k, largest):
+    for n in range(1, largest + 1):
+        gains = {table: gini_gain(table) for table in tables(n, 2 * k)}
+        worst = 0.0
+        for table, gain in gains.items():
+            for a in range(2 * k):
+                for b in range(2 * k):
+                    if table[a] and a != b:  # a row of bin a becomes one of bin b
+                        other = list(table)
+                        other[a] -= 1
+                        other[b] += 1
+                        worst = max(worst, abs(gains[tuple(other)] - gain))
+        assert worst <= 4 / n
+        assert n < 3 or worst > 1 / n  # the search does meet large changes
+
+
+@pytest.mark.parametrize("k", [2, 3, 6])
+def test_the_bound_of_4_over_n_is_approached(k):
+    shares = []
+    for n in (10**2, 10**4, 10**6, 10**8):
+        # sqrt(n/2) rows of one class on the left, all others of a second class on the right; one
+        # row on the left takes the second class. Further classes stay empty.
+        m = math.isqrt(n // 2)
+        empty = (0,) * (k - 2)
+        before = gini_gain((0, m, *empty, n - m, 0, *empty))
+        after = gini_gain((1, m - 1, *empty, n - m, 0, *empty))
+        change = n * abs(after - before)
+        assert change == pytest.approx(2 * (n - m) * (2 * m - 1) / (n * m), rel=1e-5)
+        shares.append(change / 4)
+    assert shares == sorted(shares)
+    assert 0.999 < shares[-1] <= 1.0
