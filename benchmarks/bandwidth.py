@@ -1,27 +1,27 @@
 """Sweep the bandwidth of MIST-K on training rows only; the default lies on the plateau.
 
-    MIST_DATA=FOLDER python benchmarks/bandwidth.py
+    python benchmarks/bandwidth.py
 
 For the seeds 1 to 5 the training part of each data set (80 %, stratified) is divided once
 more in the same way: MIST-K learns the one part and is tested on the other. Prints mean class
-recall for every set and bandwidth, and for MIST-G beside it.
+recall for every set and bandwidth, and for MIST-G beside it. The data sets must be at hand,
+see `mist data list`.
 """
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
-
 import numpy as np
 from rich.console import Console
 from rich.table import Table
-from sklearn.datasets import load_iris, load_wine
 from sklearn.model_selection import train_test_split
 
 from mist import MistClassifier
+from mist.datasets import load
 
 BANDWIDTHS = [0.03, 0.06, 0.1, 0.15, 0.2, 0.25, 0.35, 0.5, 0.7, 1.0, 2.0]
-FILES = [
+NAMES = [
+    "wine",
+    "iris",
     "pendigits",
     "letter",
     "satimage",
@@ -30,22 +30,10 @@ FILES = [
     "outdoor",
     "electricity",
     "covertype",
-    "hapt561",
+    "hapt",
     "isolet_1_5",
 ]
 MOST_ROWS, MOST_WIDE_ROWS = 6000, 2500
-
-
-def data_sets():
-    """Name, rows and labels of every set that is at hand."""
-    yield "wine", *load_wine(return_X_y=True)
-    yield "iris", *load_iris(return_X_y=True)
-    for name in FILES:
-        path = Path(os.environ.get("MIST_DATA", ".")) / f"{name}.npz"
-        if path.exists():
-            with np.load(path) as file:
-                scale = file["scale"] if "scale" in file else 1.0
-                yield name, file["X"] * scale, file["y"]
 
 
 def parts(X, y, seed):
@@ -70,8 +58,9 @@ def recall(model, split):
 def main():
     table = Table("data set", *(str(b) for b in BANDWIDTHS), "MIST-G")
     rows = []
-    for name, X, y in data_sets():
-        splits = [parts(X, y, seed) for seed in range(1, 6)]
+    for name in NAMES:
+        data = load(name)
+        splits = [parts(data.X, data.y, seed) for seed in range(1, 6)]
         models = [("sketch", {"bandwidth": b}) for b in BANDWIDTHS] + [("gaussian", {})]
         rows.append(
             [

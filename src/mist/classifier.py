@@ -24,8 +24,10 @@ from mist.engine.state import (
     State,
     new_state,
     widen,
+    writable,
 )
 from mist.engine.stream import first_missing, leaf_nodes, predict_rows
+from mist.estimator import take_over, without_trace
 from mist.labels import Labels
 from mist.options import CHOICES, COUNTS_OR_NONE, RANGES, check_options, seed_of
 from mist.rows import (
@@ -277,10 +279,7 @@ class MistClassifier(ClassifierMixin, BaseEstimator):
         fresh._learn(X, y, None, sample_weight)
         if fresh._state.tree.counters[N_LEARNT] == 0:
             raise ValueError("every sample_weight is zero: there is nothing to learn")
-        for name in _LEARNT:
-            self.__dict__.pop(name, None)
-            if name in vars(fresh):
-                setattr(self, name, vars(fresh)[name])
+        take_over(self, fresh, _LEARNT)
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
@@ -393,8 +392,7 @@ class MistClassifier(ClassifierMixin, BaseEstimator):
         row and label are known to fit. A refused call leaves no trace, not even the column
         names of a first call.
         """
-        before = dict(vars(self))
-        try:
+        with without_trace(self):
             rule = self._checked_rule()
             first = not hasattr(self, "_state")
             if not checked:
@@ -409,17 +407,12 @@ class MistClassifier(ClassifierMixin, BaseEstimator):
             learnt = weights > 0
             if predict and not self._has_learnt() and not learnt.any():
                 raise ValueError("every sample_weight is zero: there is no class to predict yet")
-            distinct, at, inverse = np.unique(y[learnt], return_index=True, return_inverse=True)
-            plain = self._labels.plain([*distinct, *check_classes(classes)])
-            self._make_columns(X.shape[1])
-        except BaseException:
-            self.__dict__ = before
-            raise
+            declared = check_classes(classes)
+            codes = np.full(len(X), -1, dtype=np.int64)
+            codes[learnt] = self._labels.take(y[learnt], declared)
+        self._make_columns(X.shape[1])
         labels = self._labels
-        labels.add([plain[i] for i in np.argsort(at, kind="stable")], plain[len(distinct) :])
         self.classes_ = labels.classes
-        codes = np.full(len(X), -1, dtype=np.int64)
-        codes[learnt] = labels.encode(plain[: len(distinct)])[inverse]
         if not (predict or learnt.all()):
             X, codes, weights = X[learnt], codes[learnt], weights[learnt]
         out = np.empty(len(X), dtype=np.int64) if predict else None
@@ -781,6 +774,12 @@ class MistClassifier(ClassifierMixin, BaseEstimator):
             f"{text}  # {rows:,} row{'s' * (rows != 1)}, {classes:,} class{'es' * (classes != 1)},"
             f" {leaves:,} lea{'ves' if leaves != 1 else 'f'}, {self.nbytes / 1024:,.0f} KB"
         )
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        if hasattr(self, "_state"):
+            # joblib may hand over memory that must not be written to.
+            self._state = writable(self._state)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

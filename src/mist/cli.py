@@ -56,7 +56,7 @@ def _tidy_errors() -> Iterator[None]:
     except MemoryError:
         typer.echo("error: not enough memory; --order file reads in chunks", err=True)
         raise typer.Exit(_WRONG) from None
-    except (ValueError, OSError) as error:
+    except (ValueError, OSError, ImportError) as error:
         message = str(error)
         if isinstance(error, OSError) and error.filename is not None:
             message = f"{error.filename}: {error.strerror}"

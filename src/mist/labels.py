@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import numbers
+import math
 from collections.abc import Iterable
 from typing import Any
 
@@ -22,7 +22,7 @@ def plain_label(label: Any) -> Any:
     value = label.item() if isinstance(label, np.generic) else label
     if isinstance(value, str):
         return value
-    if isinstance(value, numbers.Real) and abs(value) < float("inf"):
+    if isinstance(value, int) or (isinstance(value, float) and math.isfinite(value)):
         return value
     what = "a missing value" if value is None or isinstance(value, float) else f"{label!r}"
     raise ValueError(f"y holds {what} as a label; labels are text, whole numbers or bools")
@@ -82,6 +82,19 @@ class Labels:
         place = {label: i for i, label in enumerate(ordered)}
         self.classes = np.array(ordered)
         self.columns = np.array([place[label] for label in self._codes], dtype=np.int64)
+
+    def take(self, y: Array, declared: Iterable[Any] = ()) -> Array:
+        """Take in the labels of rows, and declared ones; returns the codes of the rows.
+
+        Raises
+        ------
+        ValueError
+            As for `plain`; then nothing is taken in.
+        """
+        distinct, at, inverse = np.unique(y, return_index=True, return_inverse=True)
+        plain = self.plain([*distinct, *declared])
+        self.add([plain[i] for i in np.argsort(at, kind="stable")], plain[len(distinct) :])
+        return self.encode(plain[: len(distinct)])[inverse]
 
     def encode(self, labels: Iterable[Any]) -> Array:
         """Return codes of plain labels, -1 for one that was never learnt."""

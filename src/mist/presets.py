@@ -1,15 +1,24 @@
-"""The named settings of the classifier that the command line offers."""
+"""The named settings of the classifier: those to use, and the variants they are compared with."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import difflib
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
     from mist.classifier import MistClassifier
 
-__all__ = ["PRESETS", "Preset", "find_preset", "make_model"]
+__all__ = ["PRESETS", "Preset", "find_preset", "make_model", "unknown_name"]
+
+PAPER = (
+    "Pham et al., MIST: Reliable Streaming Decision Trees for Online Class-Incremental Learning "
+    "via McDiarmid Bound, 2026"
+)
+
+# Neither tree keeps sketches, and both forget at a split: children start from nothing.
+_BEFORE_MIST = {"leaf": "gaussian", "thresholds": "gaussian", "inheritance": None}
 
 
 @dataclass(frozen=True)
@@ -28,16 +37,84 @@ class Preset:
     parameters: Mapping[str, Any] = field(default_factory=dict)
     """Arguments that differ from the classifier's defaults."""
 
+    group: Literal["ours", "tree", "ablation"] = "ablation"
+    """Ours to use, a tree from the literature, or MIST with one part exchanged."""
+
+    reference: str = PAPER
+    """Where the method, or the ablation, was published."""
+
+
+def _ablation(title: str, **parameters: Any) -> Preset:
+    return Preset(title, {"leaf": "gaussian", **parameters})
+
 
 PRESETS: Mapping[str, Preset] = {
-    "mist-g": Preset("MIST-G", {"leaf": "gaussian"}),
-    "mist-k": Preset("MIST-K", {"leaf": "sketch"}),
-    "mist-g-no-inheritance": Preset(
-        "MIST-G without inheritance", {"leaf": "gaussian", "inheritance": None}
+    "mist-g": Preset("MIST-G", {"leaf": "gaussian"}, "ours"),
+    "mist-k": Preset("MIST-K", {"leaf": "sketch"}, "ours"),
+    "vfdt": Preset(
+        "VFDT",
+        # The paper's "confidence 0.95" is the probability of a right choice, 1 - delta.
+        {**_BEFORE_MIST, "bound": "hoeffding", "delta": 0.05, "split_test": "gap"},
+        "tree",
+        "Domingos and Hulten, Mining High-Speed Data Streams, KDD 2000; naive Bayes leaves: "
+        "Gama, Rocha and Medas, Accurate Decision Trees for Mining High-Speed Data Streams, "
+        "KDD 2003",
     ),
+    "rutkowski": Preset(
+        "Rutkowski",
+        {**_BEFORE_MIST, "bound": "rutkowski", "delta": 0.1, "split_test": "gap"},
+        "tree",
+        "Rutkowski, Pietruczuk, Duda and Jaworski, Decision Trees for Mining Data Streams Based "
+        "on the McDiarmid's Bound, IEEE TKDE 25, 2013",
+    ),
+    "mist-g-no-inheritance": _ablation("MIST-G without inheritance", inheritance=None),
+    "mist-g-no-sketching": _ablation("MIST-G without sketching", thresholds="gaussian"),
+    "mist-g-hoeffding": _ablation("MIST-G with Hoeffding", bound="hoeffding"),
     "majority": Preset("Majority leaf", {"leaf": "majority"}),
+    "mist-g-sample-split": _ablation("MIST-G with SampleSplit", thresholds="sampled"),
+    "mist-g-dense-10": _ablation(
+        "MIST-G with DenseThreshold 10", thresholds="dense", n_thresholds=10
+    ),
+    "mist-g-dense-20": _ablation(
+        "MIST-G with DenseThreshold 20", thresholds="dense", n_thresholds=20
+    ),
+    "mist-g-gain-test": _ablation("MIST-G with GainTest", split_test="gain"),
+    "mist-g-gain-test-no-union": _ablation(
+        "MIST-G with GainTestNoUnion", split_test="gain", union_bound=False
+    ),
+    "mist-g-gaussian-inheritance": _ablation("MIST-G with GaussianInheritance", inheritance="mass"),
+    "mist-g-sketch-inherit": _ablation("MIST-G with SketchInherit", inheritance="sketch"),
 }
 """Every preset by the name used on the command line."""
+
+
+def unknown_name(what: str, name: str, known: Iterable[str]) -> ValueError:
+    """The error for a name that is not there: lists all names and the nearest.
+
+    Parameters
+    ----------
+    what : str
+        What the names are names of.
+    name : str
+        The name asked for.
+    known : iterable of str
+        All names, one at least.
+
+    Returns
+    -------
+    ValueError
+        To be raised.
+
+    Examples
+    --------
+    >>> print(unknown_name("model", "mistg", ["mist-g", "mist-k"]))
+    no model called 'mistg': choose one of mist-g, mist-k. The nearest is 'mist-g'.
+    """
+    names = list(known)
+    nearest = difflib.get_close_matches(str(name), names, n=1, cutoff=0.0)[0]
+    return ValueError(
+        f"no {what} called {name!r}: choose one of {', '.join(names)}. The nearest is {nearest!r}."
+    )
 
 
 def find_preset(name: str) -> Preset:
@@ -66,7 +143,7 @@ def find_preset(name: str) -> Preset:
     try:
         return PRESETS[name]
     except KeyError:
-        raise ValueError(f"no model called {name!r}: choose one of {', '.join(PRESETS)}") from None
+        raise unknown_name("model", name, PRESETS) from None
 
 
 def make_model(

@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d, validate_data
 
-from mist.engine.stream import first_too_large
+from mist.engine.stream import first_missing, first_too_large
 from mist.labels import plain_label
 
 Array = np.ndarray[Any, Any]
@@ -21,14 +21,25 @@ LARGEST = 1e150
 _LARGEST_WEIGHT = 2.0**31
 
 
-def check_rows(estimator: Any, X: Any, *, reset: bool) -> Array:
+def check_rows(estimator: Any, X: Any, *, reset: bool, missing: bool = True) -> Array:
     """Rows as a writable, C-ordered float64 array without infinities.
+
+    Parameters
+    ----------
+    estimator : object
+        Whose rows they are.
+    X : array-like or data frame, shape (n, d)
+        Rows.
+    reset : bool
+        Whether the rows decide number and names of the columns.
+    missing : bool
+        Whether NaN may stand for a missing value.
 
     Raises
     ------
     ValueError
-        If the shape or the column names do not fit, or a value is infinite or too large
-        to be squared; the message names the row and the column.
+        If the shape or the column names do not fit, or a value is infinite, too large to be
+        squared, or missing where that is not allowed; the message names the row and the column.
     """
     X = validate_data(
         estimator,
@@ -41,21 +52,31 @@ def check_rows(estimator: Any, X: Any, *, reset: bool) -> Array:
     )
     if not X.flags.writeable:
         X = X.copy()
-    check_magnitudes(estimator, X)
+    check_magnitudes(estimator, X, missing=missing)
+    row = -1 if missing else first_missing(X, 0)
+    if row >= 0:
+        column = column_name(estimator, int(np.flatnonzero(np.isnan(X[row]))[0]))
+        raise ValueError(
+            f"Input X contains NaN at row {row}, column {column}; "
+            f"{type(estimator).__name__} takes no missing values: fill them in first"
+        )
     return X
 
 
-def check_magnitudes(estimator: Any, X: Array, names: Sequence[Any] | None = None) -> None:
+def check_magnitudes(
+    estimator: Any, X: Array, names: Sequence[Any] | None = None, *, missing: bool = True
+) -> None:
     """Refuse infinities, and values too large to be squared, by row and column."""
     row, column = first_too_large(X, LARGEST)
     if row < 0:
         return
-    value = X[row, column]
+    value = float(X[row, column])
     what = "infinity" if np.isinf(value) else f"{value!r}, too large to be squared,"
     name = column_name(estimator, column) if names is None else repr(names[column])
     raise ValueError(
         f"Input X contains {what} at row {row}, column {name}; "
-        "replace it, or use NaN for a missing value. Nothing of this call was learnt."
+        f"replace it{', or use NaN for a missing value' * missing}. "
+        "Nothing of this call was learnt."
     )
 
 

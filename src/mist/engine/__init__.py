@@ -11,6 +11,8 @@
 ``inheritance``           what two children get from their parent
 ``stream``                route, learn, predict, test-then-train
 ``growth``                split attempts: the rare work between compiled runs
+``inspection``            rules, class masses and bytes of the leaves
+``compiled``              how the functions are compiled
 ========================  =======================================================
 
 A *cell* is what one leaf knows about one class. Inside the engine, columns stand in

@@ -165,6 +165,17 @@ class State:
         return int(self.tree.scale.shape[1])
 
 
+def writable(group: Any) -> Any:
+    """Return the same arrays, those that must not be written to as copies."""
+    if isinstance(group, State):
+        return State(**{f.name: writable(getattr(group, f.name)) for f in fields(group)})
+    if isinstance(group, np.ndarray):
+        return group if group.flags.writeable else group.copy()
+    if isinstance(group, tuple):
+        return type(group)(*(writable(part) for part in group))
+    return group
+
+
 def _arrays(group: Any) -> list[np.ndarray]:
     if isinstance(group, np.ndarray):
         return [group]

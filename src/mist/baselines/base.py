@@ -1,0 +1,360 @@
+"""What all baselines share: checked rows, growing labels, and answers read from class scores."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from scipy.special import softmax
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import gen_batches
+from sklearn.utils.validation import check_is_fitted
+
+from mist.engine.compiled import summed
+from mist.estimator import take_over, without_trace
+from mist.labels import Labels
+from mist.rows import Array, check_classes, check_labels, check_rows, check_weights
+
+_BATCH = 1024
+_LEARNT = ("_state", "_labels", "classes_", "n_features_in_", "feature_names_in_")
+
+
+def widened(array: Array, n: int, axis: int = 0) -> Array:
+    """The array with zeros behind it, so that it has n entries along an axis."""
+    short = n - array.shape[axis]
+    if short <= 0:
+        return array
+    return np.pad(array, [(0, short if k == axis else 0) for k in range(array.ndim)])
+
+
+@summed
+def add_multiple(a: Array, factor: float, b: Array) -> None:
+    """Add a multiple of b to a."""
+    for j in range(len(a)):
+        a[j] += factor * b[j]
+
+
+@summed
+def dot(a: Array, b: Array) -> float:
+    """Sum of products."""
+    total = 0.0
+    for j in range(len(a)):
+        total += a[j] * b[j]
+    return total
+
+
+class StreamClassifier(ClassifierMixin, BaseEstimator, ABC):
+    """Base of the baselines: a state of arrays, and one score a class.
+
+    A baseline gives `_new_state`, `_grown` and `_run`; all else is here. Classes have codes,
+    counted from 0 in order of first appearance, and the arrays follow the codes.
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {}
+    _state: Any
+    _labels: Labels
+    classes_: Array
+
+    @abstractmethod
+    def _new_state(self, n_features: int) -> Any:
+        """A NamedTuple of arrays that hold no class yet."""
+
+    @abstractmethod
+    def _grown(self, state: Any, n_codes: int) -> Any:
+        """The state with room for so many classes."""
+
+    @abstractmethod
+    def _run(self, X: Array, codes: Array, weights: Array, n_known: int, scores: Array) -> None:
+        """Test-then-train: score each row if ``scores`` has rows, then learn it if its code >= 0.
+
+        Only classes learnt before the row get a score; ``n_known`` says how many there are
+        before the first row. The other entries of ``scores``, -inf, are left alone.
+        """
+
+    def predict(self, X: Any) -> Array:
+        """Label with the highest score for every row; ties go to the label that sorts first.
+
+        Parameters
+        ----------
+        X : array-like or data frame, shape (n, d)
+            Finite numbers.
+
+        Returns
+        -------
+        ndarray, shape (n,)
+            Labels.
+
+        Raises
+        ------
+        NotFittedError
+            If nothing was learnt yet.
+        ValueError
+            If the columns do not fit or a value is NaN or infinite; row and column are named.
+        """
+        X = self._checked(X)
+        codes = [self._winners(self._scores(X[rows])) for rows in gen_batches(len(X), _BATCH)]
+        return self._labels.decode(np.concatenate(codes))
+
+    def predict_proba(self, X: Any) -> Array:
+        """Softmax of the class scores; what the scores are is said at the class.
+
+        Parameters
+        ----------
+        X : array-like or data frame, shape (n, d)
+            Finite numbers.
+
+        Returns
+        -------
+        ndarray of float64, shape (n, n_classes)
+            Columns follow ``classes_``; every row sums to 1. A declared class without a row
+            has probability 0.
+
+        Raises
+        ------
+        NotFittedError
+            If nothing was learnt yet.
+        ValueError
+            If the columns do not fit or a value is NaN or infinite; row and column are named.
+        """
+        X = self._checked(X)
+        shares = np.zeros((len(X), len(self.classes_)))
+        for rows in gen_batches(len(X), _BATCH):
+            shares[rows, self._labels.columns] = softmax(self._scores(X[rows]), axis=1)
+        return shares
+
+    @property
+    def nbytes(self) -> int:
+        """Exact bytes of all arrays that hold what was learnt, those of random weights included."""
+        check_is_fitted(self)
+        return sum(array.nbytes for array in self._state)
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
+        """Learn with a fresh copy and take over what it has learnt."""
+        fresh = type(self)(**self.get_params(deep=False))
+        fresh._learn(X, y, None, sample_weight)
+        if not fresh.__sklearn_is_fitted__():
+            raise ValueError("every sample_weight is zero: there is nothing to learn")
+        take_over(self, fresh, _LEARNT)
+        return self
+
+    def _learn(
+        self, X: Any, y: Any, classes: Any, sample_weight: Any, predict: bool = False
+    ) -> Array:
+        """Check everything, then learn; returns the predicted labels if asked for them.
+
+        A refused call leaves no trace, not even the column names of a first call.
+        """
+        with without_trace(self):
+            self._validate_params()
+            first = not hasattr(self, "_state")
+            X = check_rows(self, X, reset=first, missing=False)
+            y = check_labels(X, y)
+            weights = check_weights(X, sample_weight)
+            if first:
+                self._labels = Labels()
+                self._state = self._new_state(X.shape[1])
+            n_known = len(self._labels.columns)
+            learnt = weights > 0
+            if predict and not n_known and not learnt.any():
+                raise ValueError("every sample_weight is zero: there is no class to predict yet")
+            declared = check_classes(classes)
+            codes = np.full(len(X), -1, dtype=np.int64)
+            codes[learnt] = self._labels.take(y[learnt], declared)
+        self.classes_ = self._labels.classes
+        n_codes = len(self._labels.columns)
+        self._state = self._grown(self._state, n_codes)
+        if not (predict or learnt.all()):
+            X, codes, weights = X[learnt], codes[learnt], weights[learnt]
+        blind = 0 if n_known or not predict else 1 + int(np.argmax(learnt))
+        answers = np.empty(len(X) if predict else 0, dtype=self.classes_.dtype)
+        for start in range(0, len(X), _BATCH):
+            rows = slice(start, start + _BATCH)
+            scores = np.full((len(X[rows]) if predict else 0, n_codes), -np.inf)
+            self._run(X[rows], codes[rows], weights[rows], n_known, scores)
+            n_known = max(n_known, 1 + int(codes[rows].max()))
+            if predict:
+                answers[rows] = self._labels.decode(self._winners(scores))
+        answers[:blind] = self.classes_[:1]
+        return answers
+
+    def _checked(self, X: Any) -> Array:
+        """Rows to answer."""
+        check_is_fitted(self)
+        return check_rows(self, X, reset=False, missing=False)
+
+    def _scores(self, X: Array) -> Array:
+        """Score of every class, by code, for checked rows."""
+        n_codes = len(self._labels.columns)
+        scores = np.full((len(X), n_codes), -np.inf)
+        self._run(X, np.full(len(X), -1), np.ones(len(X)), n_codes, scores)
+        return scores
+
+    def _winners(self, scores: Array) -> Array:
+        """Codes of the highest scores; ties go to the label that sorts first."""
+        order = np.argsort(self._labels.columns)
+        return order[scores[:, order].argmax(axis=1)]
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_state") and len(self._labels.columns) > 0
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        if hasattr(self, "_state"):
+            # joblib may hand over memory that must not be written to.
+            arrays = (a if a.flags.writeable else np.array(a) for a in self._state)
+            self._state = type(self._state)(*arrays)
+
+
+class WeightedStreamClassifier(StreamClassifier):
+    """A baseline whose rows may have weights: 2 means a second copy of the row, 0 none."""
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Forget everything, then learn the rows in one pass.
+
+        Parameters
+        ----------
+        X : array-like or data frame, shape (n, d)
+            Finite numbers.
+        y : array-like, shape (n,)
+            Labels: numbers, text or bools.
+        sample_weight : array-like, shape (n,), or None
+            Weights from 0 to 2**31.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            For parameters out of range, values that are NaN or infinite, labels that are no
+            labels, lengths that differ; the message names the parameter, or row and column.
+        """
+        return self._fit(X, y, sample_weight)
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Learn more rows; labels never seen before are welcome.
+
+        Parameters
+        ----------
+        X : array-like or data frame, shape (n, d)
+            Finite numbers.
+        y : array-like, shape (n,)
+            Labels: numbers, text or bools.
+        classes : array-like or None
+            Labels to list in ``classes_`` before their first row. Optional: labels need not
+            be declared.
+        sample_weight : array-like, shape (n,), or None
+            Weights from 0 to 2**31.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            As for `fit`; then nothing of the call is learnt.
+        """
+        self._learn(X, y, classes, sample_weight)
+        return self
+
+    def prequential(self, X: Any, y: Any, sample_weight: Any = None) -> Array:
+        """Test-then-train: predict each row, then learn it.
+
+        Parameters
+        ----------
+        X : array-like or data frame, shape (n, d)
+            Finite numbers.
+        y : array-like, shape (n,)
+            Labels.
+        sample_weight : array-like, shape (n,), or None
+            Weights from 0 to 2**31; a row of weight 0 is predicted only.
+
+        Returns
+        -------
+        ndarray, shape (n,)
+            The prediction for every row, made before the row was learnt. A model that knows
+            no class yet answers with the first of ``classes_`` as they stand after the call.
+
+        Raises
+        ------
+        ValueError
+            As for `fit`; then nothing of the call is learnt.
+        """
+        return self._learn(X, y, None, sample_weight, predict=True)
+
+
+class UnweightedStreamClassifier(StreamClassifier):
+    """A baseline whose rows all count the same."""
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Forget everything, then learn the rows in one pass.
+
+        Parameters
+        ----------
+        X : array-like or data frame, shape (n, d)
+            Finite numbers.
+        y : array-like, shape (n,)
+            Labels: numbers, text or bools.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            For parameters out of range, values that are NaN or infinite, labels that are no
+            labels, lengths that differ; the message names the parameter, or row and column.
+        """
+        return self._fit(X, y, None)
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
+        """Learn more rows; labels never seen before are welcome.
+
+        Parameters
+        ----------
+        X : array-like or data frame, shape (n, d)
+            Finite numbers.
+        y : array-like, shape (n,)
+            Labels: numbers, text or bools.
+        classes : array-like or None
+            Labels to list in ``classes_`` before their first row. Optional: labels need not
+            be declared.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            As for `fit`; then nothing of the call is learnt.
+        """
+        self._learn(X, y, classes, None)
+        return self
+
+    def prequential(self, X: Any, y: Any) -> Array:
+        """Test-then-train: predict each row, then learn it.
+
+        Parameters
+        ----------
+        X : array-like or data frame, shape (n, d)
+            Finite numbers.
+        y : array-like, shape (n,)
+            Labels.
+
+        Returns
+        -------
+        ndarray, shape (n,)
+            The prediction for every row, made before the row was learnt. A model that knows
+            no class yet answers with the first of ``classes_`` as they stand after the call.
+
+        Raises
+        ------
+        ValueError
+            As for `fit`; then nothing of the call is learnt.
+        """
+        return self._learn(X, y, None, None, predict=True)

@@ -1,0 +1,180 @@
+"""All methods by name: ours, the trees and the others they are compared with, the ablations."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from mist import baselines
+from mist.presets import PRESETS, make_model, unknown_name
+
+__all__ = ["METHODS", "Method", "make"]
+
+
+@dataclass(frozen=True)
+class Method:
+    """What is known of a method before it is built.
+
+    Examples
+    --------
+    >>> METHODS["hat-no-reset"].title, METHODS["hat-no-reset"].needs
+    ('HAT (no reset)', 'bench')
+    """
+
+    title: str
+    """Name for people."""
+
+    group: Literal["ours", "tree", "other", "ablation"]
+    """Ours to use, another tree, no tree at all, or MIST with one part exchanged."""
+
+    needs: str | None
+    """Extra of the package without which the method cannot be built, or None."""
+
+    reference: str
+    """Where the method was published."""
+
+
+_Entry = tuple[Method, str, Mapping[str, Any]]
+"""A method, its class in `mist.baselines`, and the arguments that are not the defaults."""
+
+
+def _river(kind: str, title: str, reference: str) -> dict[str, _Entry]:
+    """The two forms of a model of river."""
+    methods = {
+        kind: Method(title, "tree", "bench", f"{reference}; river's code"),
+        f"{kind}-no-reset": Method(
+            f"{title} (no reset)", "tree", "bench", f"{reference}; river's code"
+        ),
+    }
+    return {
+        name: (method, "RiverClassifier", {"kind": kind, "no_reset": name != kind})
+        for name, method in methods.items()
+    }
+
+
+def _other(title: str, made_by: str, reference: str) -> _Entry:
+    return Method(title, "other", None, reference), made_by, {}
+
+
+_BUILT: Mapping[str, _Entry] = {
+    **_river(
+        "efdt",
+        "EFDT",
+        "Manapragada, Webb and Salehi, Extremely Fast Decision Tree, KDD 2018",
+    ),
+    **_river(
+        "hat",
+        "HAT",
+        "Bifet and Gavalda, Adaptive Learning from Evolving Data Streams, IDA 2009",
+    ),
+    **_river(
+        "arf",
+        "ARF",
+        "Gomes et al., Adaptive random forests for evolving data stream classification, "
+        "Machine Learning 106, 2017",
+    ),
+    "slda": _other(
+        "SLDA",
+        "SLDA",
+        "Hayes and Kanan, Lifelong Machine Learning with Deep Streaming Linear Discriminant "
+        "Analysis, CVPR Workshops 2020",
+    ),
+    "sqda": _other(
+        "SQDA",
+        "SQDA",
+        "Hastie, Tibshirani and Friedman, The Elements of Statistical Learning, section 4.3",
+    ),
+    "ncm": _other(
+        "NCM",
+        "NCM",
+        "Mensink, Verbeek, Perronnin and Csurka, Distance-Based Image Classification: "
+        "Generalizing to New Classes at Near-Zero Cost, PAMI 2013",
+    ),
+    "rls": _other("RLS", "RLS", "Haykin, Adaptive Filter Theory: recursive least squares"),
+    "random-feature-rls": _other(
+        "RLS on random features",
+        "RandomFeatureRLS",
+        "McDonnell et al., RanPAC: Random Projections and Pre-trained Models for Continual "
+        "Learning, NeurIPS 2023",
+    ),
+    "pec": _other(
+        "PEC",
+        "PEC",
+        "Zajac, Tuytelaars and van de Ven, Prediction Error-based Classification for "
+        "Class-Incremental Learning, ICLR 2024",
+    ),
+    "gaussian-nb": _other(
+        "Gaussian naive Bayes",
+        "GaussianNB",
+        "Chan, Golub and LeVeque, Updating Formulae and a Pairwise Algorithm for Computing "
+        "Sample Variances, COMPSTAT 1982",
+    ),
+}
+
+_ALL = {
+    **{name: Method(p.title, p.group, None, p.reference) for name, p in PRESETS.items()},
+    **{name: method for name, (method, _, _) in _BUILT.items()},
+}
+
+METHODS: Mapping[str, Method] = {
+    name: method
+    for group in ("ours", "tree", "other", "ablation")
+    for name, method in _ALL.items()
+    if method.group == group
+}
+"""Every method by name, group after group."""
+
+
+def make(
+    name: str, *, seed: int | None = None, categorical_features: Sequence[int] | None = None
+) -> Any:
+    """Build a method with the settings at which methods are compared.
+
+    Parameters
+    ----------
+    name : str
+        A key of `METHODS`.
+    seed : int or None, default=None
+        The ``random_state`` of methods that draw at random; None stands for 0.
+    categorical_features : sequence of int or None, default=None
+        Positions of the 0/1 columns. The trees treat them as such; to the other methods they
+        are numbers like all others.
+
+    Returns
+    -------
+    estimator
+        A fresh classifier with ``partial_fit``, ``predict``, ``predict_proba`` and
+        ``prequential``, whose ``classes_`` grow.
+
+    Raises
+    ------
+    ValueError
+        If there is no such method; the message lists all and names the nearest.
+    ImportError
+        If the method needs an extra that is not installed; the message names it.
+
+    Examples
+    --------
+    >>> from mist.baselines import make
+    >>> make("vfdt", seed=1).get_params()["bound"]
+    'hoeffding'
+    >>> make("slda")
+    SLDA()
+    """
+    if name not in METHODS:
+        raise unknown_name("method", name, METHODS)
+    if name in PRESETS:
+        return make_model(name, seed=seed, categorical_features=categorical_features)
+    method, made_by, arguments = _BUILT[name]
+    if method.needs is not None:
+        from mist.baselines.river_trees import load_river
+
+        load_river()
+    model = getattr(baselines, made_by)(**arguments)
+    given = {
+        "random_state": seed,
+        "categorical_features": list(categorical_features) if categorical_features else None,
+    }
+    taken = model.get_params()
+    return model.set_params(**{option: given[option] for option in given if option in taken})
