@@ -109,10 +109,11 @@ def check_labels(X: Array | None, y: Any) -> Array:
     y = column_or_1d(_of_one_kind(y), warn=True)
     if X is not None and len(y) != len(X):
         raise ValueError(f"X has {len(X)} rows, but y has {len(y)} labels")
-    with warnings.catch_warnings():
-        # Many classes in few rows are nothing to warn of here.
-        warnings.filterwarnings("ignore", message="The number of unique classes")
-        check_classification_targets(y)
+    if y.dtype.kind not in "iubU":  # whole numbers, bools and text are labels
+        with warnings.catch_warnings():
+            # Many classes in few rows are nothing to warn of here.
+            warnings.filterwarnings("ignore", message="The number of unique classes")
+            check_classification_targets(y)
     return y
 
 

@@ -134,16 +134,15 @@ def _predict_one(state: State, X: Array, ranks: Array, out: Array) -> None:
 
 def attempt(state: State, rule: SplitRule, leaf: int) -> Split | None:
     """Examine a leaf and split it if the test says so (Algorithm 1, GapTest)."""
-    tree = state.tree
-    leaves = tree.leaves
-    leaves.tried[leaf] = int(leaves.rows[leaf] // state.options.grace_period)
+    tree, leaves = state.tree, state.tree.leaves
+    rows = float(leaves["rows"][leaf])
+    leaves["tried"][leaf] = int(rows // state.options.grace_period)
     if rule.max_leaves is not None and tree.counters[N_LEAVES] >= rule.max_leaves:
         return None
     cells = thresholds.observed_cells(tree, leaf)
     if cells.size < 2:
         return None
     entropy = True if rule.criterion == "info_gain" else None
-    rows = float(leaves.rows[leaf])
     by_class = rule.thresholds in ("medians", "gaussian")
     eps = radius(
         rule.bound,
@@ -170,7 +169,7 @@ def attempt(state: State, rule: SplitRule, leaf: int) -> Split | None:
     if not (statistic > eps or tie):
         return None
     made = Split(
-        node=int(leaves.node[leaf]),
+        node=int(leaves["node"][leaf]),
         feature=best,
         threshold=float(places[best]),
         rows=rows,

@@ -21,6 +21,7 @@ FLOOR = 1e-9
 """Smallest class variance, as a share of the column's running variance."""
 
 _HUGE = 1e300
+_SMALL, _LARGE = 1e-145, 1e145  # the product of two such numbers is finite and not 0
 
 
 @inlined
@@ -120,8 +121,8 @@ def _factor(stats, cell, j):
 
 @inlined
 def log_determinant(stats, cell, n):
-    """Sum of log|prec| over the non-zero ones, with one logarithm for sixteen factors."""
-    total = 0.0
+    """Sum of log|prec| over the non-zero ones, with one logarithm for many factors."""
+    total, product = 0.0, 1.0
     for first in range(0, n, 16):
         last = min(first + 16, n)
         whole = last - (last - first) % 4
@@ -134,13 +135,16 @@ def log_determinant(stats, cell, n):
             d *= _factor(stats, cell, j + 3)
         for j in range(whole, last):
             a *= _factor(stats, cell, j)
-        product = (a * b) * (c * d)
-        if 1e-290 < product < 1e290:
-            total += math.log(product)
+        sixteen = (a * b) * (c * d)
+        if _SMALL < sixteen < _LARGE:
+            product *= sixteen
+            if not _SMALL < product < _LARGE:
+                total += math.log(product)
+                product = 1.0
         else:
             for j in range(first, last):
                 total += math.log(_factor(stats, cell, j))
-    return total
+    return total + math.log(product)
 
 
 @inlined

@@ -63,7 +63,7 @@ def class_medians(tree, missing, sketch, cells, n_numeric):
                     known = records.median_at[cell] >= 0
                     guess = sketch.medians[cell, j] if known else stats[cell, MEAN, j]
                     reach = math.sqrt(stats[cell, M2, j] / records.weight[cell])
-                    reach *= 0.1 if known else 0.6
+                    reach *= 0.07 if known else 0.6
                     low, high = guess - reach, guess + reach
                     sketch.medians[cell, j] = median(
                         records, sketch, cell, j, low, high, values, weights
