@@ -11,7 +11,7 @@ import pytest
 
 import naive
 from mist import MistClassifier
-from mist.engine.criterion import TIE, _gain, _term, best_splits, leaf_impurity, radius
+from mist.engine.criterion import TIE, best_splits, impurity_term, leaf_impurity, radius, split_gain
 from mist.engine.state import State
 from mist.engine.thresholds import observed_cells
 
@@ -209,9 +209,9 @@ def gini_gain(table: tuple[int, ...]) -> float:
     """The engine's gain of a table: class counts on the left, then class counts on the right."""
     half = len(table) // 2
     left, right = table[:half], table[half:]
-    squares = [sum(_term(float(c), None) for c in side) for side in (left, right)]
-    whole = sum(_term(float(a + b), None) for a, b in zip(left, right, strict=True))
-    return _gain(float(sum(left)), float(sum(right)), *squares, whole, None)
+    squares = [sum(impurity_term(float(c), None) for c in side) for side in (left, right)]
+    whole = sum(impurity_term(float(a + b), None) for a, b in zip(left, right, strict=True))
+    return split_gain(float(sum(left)), float(sum(right)), *squares, whole, None)
 
 
 def tables(n: int, bins: int) -> Iterator[tuple[int, ...]]:

@@ -284,7 +284,7 @@ def test_columns_are_sorted_each_on_its_own(m):
     items = np.round(rng.normal(size=(m + 4, 3)), 1)
     items[rng.random(items.shape) < 0.1] = np.inf
     before = items.copy()
-    kll._sort_columns(items, 2, m)
+    kll.sort_columns(items, 2, m)
     np.testing.assert_array_equal(items[2 : m + 2], np.sort(before[2 : m + 2], axis=0))
     np.testing.assert_array_equal(items[[0, 1, -2, -1]], before[[0, 1, -2, -1]])
 

@@ -14,10 +14,12 @@ from numba import njit
 
 @cache
 def _sources() -> str:
-    """Digest of all files of the engine."""
+    """Digest of all files with compiled functions."""
     digest = sha256()
-    for file in sorted(Path(__file__).parent.glob("*.py")):
-        digest.update(file.read_bytes())
+    package = Path(__file__).parent.parent
+    for folder in ("baselines", "engine"):
+        for file in sorted((package / folder).glob("*.py")):
+            digest.update(file.read_bytes())
     return digest.hexdigest()[:16]
 
 
@@ -45,11 +47,15 @@ def forget_old_code(folder: str) -> None:
 
 
 def _compiled(**options: Any) -> Callable[[Any], Any]:
+    compile_with: Any = njit
     # Nothing is handed to C code as a function pointer, so no wrapper for that is compiled.
     options |= {"cache": True, "nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
 
     def decorate(function: Any) -> Any:
-        compiled = njit(**options)(function)
+        # Private functions are for compiled code alone: the wrapper through which Python would
+        # call them takes long to compile and is left out. Never call one from Python.
+        private = function.__name__.startswith("_")
+        compiled = compile_with(**options, no_cpython_wrapper=private)(function)
         if compiled is not function:  # not so under NUMBA_DISABLE_JIT
             forget_old_code(compiled.stats.cache_path)
         return compiled

@@ -20,7 +20,7 @@ TIE = 1e-12
 
 
 @inlined
-def _term(mass, entropy):
+def impurity_term(mass, entropy):
     """Summand of the impurity: mass squared, or mass times its binary logarithm.
 
     ``entropy`` is True or None, so that of the two only one is compiled.
@@ -31,7 +31,7 @@ def _term(mass, entropy):
 
 
 @exact
-def _gain(n_left, n_right, left, right, whole, entropy):
+def split_gain(n_left, n_right, left, right, whole, entropy):
     """Impurity of the whole minus the mean impurity of the parts, from sums of terms."""
     n = n_left + n_right
     if not (n_left > 0.0 and n_right > 0.0):
@@ -78,26 +78,26 @@ def best_splits(tree, missing, sketch, cells, candidates, entropy, gains, splits
         left_masses(tree, missing, sketch, cell, candidates, known, left)
         for j in range(n_numeric):
             n_known[j] += known[j]
-            whole[j] += _term(known[j], entropy)
+            whole[j] += impurity_term(known[j], entropy)
         for i in range(m):
             for j in range(n_numeric):
                 n_left[i, j] += left[i, j]
-                terms_left[i, j] += _term(left[i, j], entropy)
-                terms_right[i, j] += _term(known[j] - left[i, j], entropy)
+                terms_left[i, j] += impurity_term(left[i, j], entropy)
+                terms_right[i, j] += impurity_term(known[j] - left[i, j], entropy)
         for j in range(n_numeric, d):
             weight = tree.cells.weight[cell]
             seen = count * (weight if missing is None else missing.cell[cell, j]) / weight
             zeros = seen * (1.0 - tree.stats[cell, MEAN, j])
             n_known[j] += seen
-            whole[j] += _term(seen, entropy)
+            whole[j] += impurity_term(seen, entropy)
             n_left[0, j] += zeros
-            terms_left[0, j] += _term(zeros, entropy)
-            terms_right[0, j] += _term(seen - zeros, entropy)
+            terms_left[0, j] += impurity_term(zeros, entropy)
+            terms_right[0, j] += impurity_term(seen - zeros, entropy)
     for j in range(d):
         gains[j], splits[j] = 0.0, np.nan
         for i in range(m if j < n_numeric else 1):
             v = candidates[i, j] if j < n_numeric else 0.5
-            gain = _gain(
+            gain = split_gain(
                 n_left[i, j],
                 n_known[j] - n_left[i, j],
                 terms_left[i, j],
@@ -124,7 +124,7 @@ def leaf_impurity(tree, cells, entropy):
     total, terms = 0.0, 0.0
     for cell in cells:
         total += tree.cells.count[cell]
-        terms += _term(tree.cells.count[cell], entropy)
+        terms += impurity_term(tree.cells.count[cell], entropy)
     if entropy is None:
         return 1.0 - terms / (total * total)
     return math.log2(total) - terms / total

@@ -139,7 +139,7 @@ def update(tree, sketch, view, cell, X, i, copies, seed, node, code):
         low, high = ends[cell, LOW, j], ends[cell, HIGH, j]
         ends[cell, LOW, j] = X[i, j] if X[i, j] < low else low
         ends[cell, HIGH, j] = X[i, j] if X[i, j] > high else high
-    level = 0
+    level = np.int64(0)  # not a literal, for which everything below would be compiled again
     while copies > 0:
         if copies & 1:
             _insert(cells, sketch, view, cell, X, i, level)
@@ -206,7 +206,7 @@ def _compact(cells, sketch, view, cell, seed, node, code):
     bit = np.int64(draw(seed, COMPACTION, node, code, cells.flips[cell]) >> np.uint64(63))
     cells.flips[cell] += 1
     half, odd = m // 2, m & 1
-    _sort_columns(items, at, m)
+    sort_columns(items, at, m)
     for k in range(half):
         for j in range(d):
             items[at + k, j] = items[at + 2 * k + bit, j]
@@ -223,7 +223,7 @@ def _compact(cells, sketch, view, cell, seed, node, code):
 
 
 @exact
-def _sort_columns(items, first, m):
+def sort_columns(items, first, m):
     """Sort every column of the m rows from ``first`` on.
 
     Batcher's merge exchange (Knuth, volume 3, algorithm 5.2.2 M): which rows are compared
@@ -369,7 +369,7 @@ def median(cells, sketch, cell, j, low, high, values, weights):
     must hold the whole sketch and one value more.
     """
     at = cells.start[cell]
-    n, below, inside, total = 0, 0.0, 0.0, 0.0
+    n, below, inside, total = np.int64(0), 0.0, 0.0, 0.0
     for level in range(cells.levels[cell] - 1, -1, -1):
         weight = 2.0**level
         for _ in range(sketch.sizes[cell, level]):

@@ -379,7 +379,6 @@ def widen(state: State, n_more: int, sketch_size: int | None) -> None:
 # --- nodes, leaves and cells as records ------------------------------------------------------
 
 
-@exact
 def new_node(tree, depth_of_parent):
     """Append a node, so far neither leaf nor split; room must have been reserved."""
     node = tree.counters[N_NODES]
@@ -393,7 +392,6 @@ def new_node(tree, depth_of_parent):
     return node
 
 
-@exact
 def new_leaf(tree, node, orphan):
     """Append an empty leaf for the node."""
     leaf = tree.counters[N_LEAVES]
@@ -402,7 +400,6 @@ def new_leaf(tree, node, orphan):
     return leaf
 
 
-@exact
 def clear_leaf(tree, leaf, node, orphan):
     """Set a leaf's record to that of a leaf that has seen nothing."""
     leaves = tree.leaves

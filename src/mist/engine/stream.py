@@ -50,7 +50,7 @@ def _child(nodes, node, v):
 @inlined
 def route(nodes, X, i):
     """Node id of the leaf that a row belongs to."""
-    node = 0
+    node = np.int64(0)
     while nodes.feature[node] >= 0:
         node = _child(nodes, node, X[i, nodes.feature[node]])
     return node
@@ -148,7 +148,7 @@ def _row_copies(cells, cell, w, seed, node, code):
 def _learn(tree, missing, sketch, view, options, leaf, cell, X, i, code, w, copies):
     """Learn one row at its leaf; room for it has been reserved."""
     nodes, leaves, cells = tree.nodes, tree.leaves, tree.cells
-    node = 0
+    node = np.int64(0)
     nodes.mass[0] += w
     while nodes.feature[node] >= 0:
         node = _child(nodes, node, X[i, nodes.feature[node]])
