@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 
+import matplotlib
 import numpy as np
 from matplotlib.figure import Figure
 from river import tree
@@ -70,6 +71,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--out", default="docs/images/forgetting.svg")
     stream = make("S3", n_test=3000)
+    matplotlib.rcParams["svg.hashsalt"] = "mist"  # the same file at every run
     figure = Figure(figsize=(7.2, 3.2), layout="constrained")
     axes = figure.add_subplot()
     for name, (kind, options, colour, style) in MODELS.items():
