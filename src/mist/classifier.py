@@ -29,7 +29,7 @@ from mist.engine.state import (
 from mist.engine.stream import first_missing, leaf_nodes, predict_rows
 from mist.estimator import take_over, without_trace
 from mist.labels import Labels
-from mist.options import CHOICES, COUNTS_OR_NONE, RANGES, check_options, seed_of
+from mist.options import CHOICES, COUNTS_OR_NONE, RANGES, check_change, check_options, seed_of
 from mist.rows import (
     Array,
     categorical_columns,
@@ -187,7 +187,13 @@ class MistClassifier(ClassifierMixin, BaseEstimator):
     -----
     Learning n rows in one call equals n calls with one row, bit for bit. NaN is a missing
     value: it is skipped in the statistics and in the likelihood, and follows the child with
-    more mass. A weight of 2 means a second copy of the row, 0 that the row is absent.
+    more mass. A weight of 2 means a second copy of the row (in what is read from sketches up
+    to their error), 0 that the row is absent.
+
+    With `set_params`, options of the split may change while the model learns. Those that
+    shape what is kept (``leaf``, ``grace_period``, ``sketch_size``, ``bandwidth``,
+    ``smoothing``, ``max_classes_per_leaf``, and whether sketches are kept) may not;
+    ``categorical_features`` and ``random_state`` are read at the first row.
 
     References
     ----------
@@ -448,8 +454,11 @@ class MistClassifier(ClassifierMixin, BaseEstimator):
     def _checked_rule(self) -> SplitRule:
         """Options of the split; all options are checked when one of them is new."""
         given = {name: vars(self)[name] for name in _OPTIONS}
-        if given != getattr(self, "_options", None):
+        before = getattr(self, "_options", None)
+        if given != before:
             check_options(given)
+            if before is not None:
+                check_change(before, given)
             self._options = given
             self._rule = SplitRule(**{name: given[name] for name in SplitRule._fields})
         return self._rule
@@ -529,7 +538,8 @@ class MistClassifier(ClassifierMixin, BaseEstimator):
         """
         if not self._has_learnt():
             return None
-        return self._labels.decode(self._predict(self._row_to_answer(x)))[0]
+        label = self._labels.decode(self._predict(self._row_to_answer(x)))[0]
+        return label.item() if isinstance(label, np.generic) else label
 
     def predict_proba_one(self, x: Any) -> dict[Any, float]:
         """Probability of every class for one row, by label; empty if nothing was learnt yet.
@@ -611,11 +621,20 @@ class MistClassifier(ClassifierMixin, BaseEstimator):
         given = getattr(self, "_keys", getattr(self, "feature_names_in_", None))
         return list(range(self.n_features_in_)) if given is None else list(given)
 
+    def _has_names(self) -> bool:
+        return hasattr(self, "_keys") or hasattr(self, "feature_names_in_")
+
     def _names_with(self, x: Mapping[Any, Any]) -> list[Any]:
         """The names so far, and behind them those that only this row has."""
         names = self._names() if hasattr(self, "_state") else []
         known = set(names)
-        names += [name for name in x if name not in known]
+        new = [name for name in x if name not in known]
+        if new and names and not self._has_names():
+            raise ValueError(
+                f"the row names the column {new[0]!r}, but this model learnt columns without "
+                f"names; give the row as a list, or with the keys 0 to {len(names) - 1}"
+            )
+        names += new
         if not names:
             raise ValueError("the row is empty: give at least one column by name")
         return names
@@ -623,7 +642,8 @@ class MistClassifier(ClassifierMixin, BaseEstimator):
     def _one_row(self, x: Any, names: list[Any] | None = None) -> Array:
         """A single row as a checked array of shape (1, d); values may come by name."""
         if isinstance(x, Mapping):
-            names = self._names() if names is None else names
+            if names is None:
+                names = self._names() if self._has_names() else self._names_with(x)
             row = np.array([[x.get(name, np.nan) for name in names]], dtype=np.float64)
         else:
             row = np.array(x, dtype=np.float64, ndmin=2)

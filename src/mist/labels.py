@@ -22,6 +22,8 @@ def plain_label(label: Any) -> Any:
     value = label.item() if isinstance(label, np.generic) else label
     if isinstance(value, str):
         return value
+    if isinstance(value, int) and not -(2**63) <= value < 2**63:
+        raise ValueError(f"the label {value} does not fit into 64 bits; pass such labels as text")
     if isinstance(value, int) or (isinstance(value, float) and math.isfinite(value)):
         return value
     what = "a missing value" if value is None or isinstance(value, float) else f"{label!r}"

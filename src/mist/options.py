@@ -28,6 +28,16 @@ RANGES: dict[str, tuple[type[numbers.Real], float, float, bool, bool]] = {
     "smoothing": (numbers.Real, 0, np.inf, False, False),
 }
 
+FIXED = (
+    "leaf",
+    "grace_period",
+    "sketch_size",
+    "bandwidth",
+    "smoothing",
+    "max_classes_per_leaf",
+)
+"""Options that cannot change once a row is learnt."""
+
 COUNTS_OR_NONE = ("max_leaves", "max_classes_per_leaf")
 
 
@@ -79,6 +89,29 @@ def check_options(params: dict[str, Any]) -> None:
                     f"thresholds='gaussian' keeps no sketches, but {name}='sketch' needs them; "
                     "use thresholds='medians'"
                 )
+
+
+def check_change(before: dict[str, Any], now: dict[str, Any]) -> None:
+    """Refuse a change, while a model learns, of an option that shapes what it keeps.
+
+    Parameters
+    ----------
+    before, now : dict
+        Parameters by name.
+
+    Raises
+    ------
+    ValueError
+        Names the parameter and the way out.
+    """
+    fixed = [name for name in FIXED if before[name] != now[name]]
+    if (before["thresholds"] == "gaussian") != (now["thresholds"] == "gaussian"):
+        fixed.append("thresholds")
+    if fixed:
+        raise ValueError(
+            f"{fixed[0]} was changed from {before[fixed[0]]!r} to {now[fixed[0]]!r} after the "
+            "first row; set it back, or start afresh with fit or a clone of the model"
+        )
 
 
 def seed_of(random_state: Any) -> int:

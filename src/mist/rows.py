@@ -185,7 +185,7 @@ def check_binary_columns(estimator: Any, X: Array, columns: Array) -> None:
             row = int(bad[0])
             raise ValueError(
                 f"categorical column {column_name(estimator, int(column))} holds "
-                f"{values[row]!r} at row {row}; categorical_features are 0/1 columns: "
+                f"{float(values[row])!r} at row {row}; categorical_features are 0/1 columns: "
                 "one-hot encode it, or take it out of categorical_features"
             )
 
@@ -195,6 +195,10 @@ def categorical_columns(estimator: Any, given: Any, n_features: int) -> Array:
     if given is None:
         return np.empty(0, dtype=np.intp)
     wanted = np.asarray(given)
+    if wanted.ndim != 1:
+        raise ValueError(
+            f"categorical_features must be a flat list of columns or a mask, got {given!r}"
+        )
     if wanted.size == 0:
         return np.empty(0, dtype=np.intp)
     if wanted.dtype.kind == "b":

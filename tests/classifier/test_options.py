@@ -169,3 +169,34 @@ def test_discount_scales_what_children_get():
         masses[discount] = model.export_text()
     assert "False 20" in masses[1.0]
     assert "False 10" in masses[0.5]
+
+
+@pytest.mark.parametrize(
+    ("before", "change"),
+    [
+        ({}, {"leaf": "sketch"}),
+        ({}, {"grace_period": 50}),
+        ({}, {"sketch_size": 32}),
+        ({}, {"max_classes_per_leaf": 2}),
+        ({"thresholds": "gaussian"}, {"thresholds": "dense"}),
+        ({}, {"thresholds": "gaussian"}),
+    ],
+)
+def test_what_shapes_the_state_cannot_change_while_it_learns(before, change):
+    X, y = np.random.default_rng(0).normal(size=(60, 2)), np.arange(60) % 2
+    model = MistClassifier(**before).partial_fit(X, y)
+    expected = model.predict_proba(X)
+    with pytest.raises(ValueError, match=f"{next(iter(change))} was changed .* after the first"):
+        model.set_params(**change).partial_fit(X, y)
+    assert model.n_rows_ == 60
+    np.testing.assert_array_equal(model.predict_proba(X), expected)
+    assert model.fit(X, y).n_rows_ == 60  # a fresh start takes the new options
+
+
+def test_options_of_the_split_may_change_while_it_learns():
+    rng = np.random.default_rng(1)
+    y = np.arange(600) % 2
+    X = np.repeat((9.0 * y + rng.normal(size=600))[:, None], 2, axis=1)  # equals: no gap
+    model = MistClassifier().partial_fit(X, y)
+    assert model.n_splits_ == 0
+    assert model.set_params(tie_threshold=5.0).partial_fit(X, y).n_splits_ > 0

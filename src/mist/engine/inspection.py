@@ -66,6 +66,8 @@ def text(
     state: State, tree: Any, names: Sequence[str], labels: Sequence[Any], max_classes: int
 ) -> str:
     """The tree as indented text, one line a node."""
+    if max_classes < 1:
+        raise ValueError(f"max_classes={max_classes} must be at least 1")
     lines = []
     for node, path in _walk(tree, names):
         depth = len(path)

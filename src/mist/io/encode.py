@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from mist.io.source import MISSING, Batch, Cells, Column, TableError
+from mist.io.source import MISSING, NO_LABEL, Batch, Cells, Column, TableError
 
 __all__ = ["MAX_CATEGORIES", "Chunk", "Encoder"]
 
@@ -268,7 +268,7 @@ def _are_integers(cells: Cells, column: Column) -> bool:
     if isinstance(cells, np.ndarray) and cells.dtype.kind in "iu":
         return True
     texts = column.categories if column.categories is not None else _as_texts(cells)
-    return all(_INTEGER.fullmatch(text) for text in texts if text not in MISSING)
+    return all(_INTEGER.fullmatch(text) for text in texts if text not in NO_LABEL)
 
 
 def _labels(cells: Cells, rows: NDArray[np.int64], column: Column, integers: bool) -> NDArray[Any]:
@@ -279,7 +279,7 @@ def _labels(cells: Cells, rows: NDArray[np.int64], column: Column, integers: boo
     for row, text in zip(rows, texts, strict=True):
         if declared is not None and text in declared:
             continue
-        if text in MISSING:
+        if text in NO_LABEL:
             raise TableError(f"row {row}, column {column.name!r}: the label is missing")
         if declared is not None:
             raise TableError(f"row {row}, column {column.name!r}: unknown category {text!r}")

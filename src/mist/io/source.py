@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 __all__ = [
     "MISSING",
+    "NO_LABEL",
     "Batch",
     "Cells",
     "Column",
@@ -22,6 +23,9 @@ __all__ = [
 
 MISSING = frozenset({"", "?", "NA", "NaN", "nan", "-"})
 """Cell texts that stand for a missing value."""
+
+NO_LABEL = frozenset({"", "?", "NaN", "nan"})
+"""Texts that stand for a missing label: a class may well be called "-" or "NA"."""
 
 Cells = Sequence[str] | NDArray[Any]
 """The cells of one column: texts, or an array of numbers or labels."""

@@ -274,7 +274,9 @@ def _open_source(path: Path, target: str | int | None, header: bool) -> Source:
         known = ", ".join(sorted(_CSV | _PARQUET | {".arff", ".npz"}))
         raise TableError(f"{path.name}: unknown kind of file; known endings: {known}")
     if target is None:
-        raise TableError("the target is not given: name the column that holds the labels")
+        raise TableError(
+            "the target is not given: name the column that holds the labels, --target COLUMN"
+        )
     if suffix in _CSV:
         return CsvSource(path, target, header)
     if suffix in _PARQUET:
