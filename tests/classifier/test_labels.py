@@ -218,7 +218,7 @@ def test_order_of_arrival_does_not_matter_for_the_columns(leaf):
 
 def test_whole_numbers_beyond_64_bits_are_refused():
     for label in (2**63, 2**70, -(2**63) - 1):
-        with pytest.raises(ValueError, match="64 bits.*text"):
+        with pytest.raises(ValueError, match=r"64 bits.*text"):
             MistClassifier().partial_fit([[0.0], [1.0]], [label, 1])
     model = MistClassifier().partial_fit([[0.0], [9.0]], [2**63 - 1, -(2**63)])
     assert model.classes_.tolist() == [-(2**63), 2**63 - 1]

@@ -278,7 +278,7 @@ def test_refused_arrays_and_empty_first_rows_leave_no_trace():
 def test_names_are_refused_where_columns_have_none():
     model = MistClassifier().partial_fit(np.eye(3), [0, 1, 0])
     for call in (lambda: model.learn_one({"a": 1.0}, 0), lambda: model.predict_one({"a": 1.0})):
-        with pytest.raises(ValueError, match="'a'.*without names.*0 to 2"):
+        with pytest.raises(ValueError, match=r"'a'.*without names.*0 to 2"):
             call()
     assert model.n_features_in_ == 3
     assert model.predict_one({0: 1.0, 2: 0.0}) in (0, 1)
