@@ -30,6 +30,32 @@ def plain_label(label: Any) -> Any:
     raise ValueError(f"y holds {what} as a label; labels are text, whole numbers or bools")
 
 
+def check_one_kind(values: list[Any], known: Any = None) -> None:
+    """Refuse plain labels of which some are text and others are not.
+
+    Parameters
+    ----------
+    values : list
+        Plain labels.
+    known : label or None
+        A label that came before them.
+
+    Raises
+    ------
+    ValueError
+        Shows the first of them, and the known one.
+    """
+    kinds = {isinstance(v, str) for v in values}
+    if known is not None:
+        kinds.add(isinstance(known, str))
+    if len(kinds) > 1:
+        seen = "" if known is None else f" after {known!r}"
+        raise ValueError(
+            f"y mixes text labels with numbers: {values[:3]}{seen}; "
+            "give all labels of a model the same kind"
+        )
+
+
 class Labels:
     """The labels of a growing set of classes.
 
@@ -60,13 +86,7 @@ class Labels:
         """
         values = [plain_label(label) for label in labels]
         known = next(iter(self._codes), next(iter(self._declared), None))
-        kinds = {isinstance(v, str) for v in (*values, *([] if known is None else [known]))}
-        if len(kinds) > 1:
-            seen = "" if known is None else f" after {known!r}"
-            raise ValueError(
-                f"y mixes text labels with numbers: {values[:3]}{seen}; "
-                "give all labels of a model the same kind"
-            )
+        check_one_kind(values, known)
         if known is not None and not isinstance(known, float):
             values = [int(v) if isinstance(v, float) and v == int(v) else v for v in values]
         return values

@@ -11,7 +11,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d, validate_data
 
 from mist.engine.stream import first_missing, first_too_large
-from mist.labels import plain_label
+from mist.labels import check_one_kind, plain_label
 
 Array = np.ndarray[Any, Any]
 
@@ -144,8 +144,7 @@ def _of_one_kind(y: Any) -> Any:
     if any(isinstance(v, list | tuple | np.ndarray) for v in values):
         return y
     plain = [plain_label(v) for v in values]
-    if len({isinstance(v, str) for v in plain}) > 1:
-        raise ValueError(f"y mixes text labels with numbers: {plain[:3]}; use one kind")
+    check_one_kind(plain)
     return np.array(plain)
 
 
@@ -170,8 +169,8 @@ def check_weights(X: Array, sample_weight: Any) -> Array:
     bad = np.flatnonzero(~((weights >= 0) & (weights <= _LARGEST_WEIGHT)))
     if bad.size:
         weight = float(weights[bad[0]])
-        what = "NaN" if weight != weight else f"{weight!r}, "
-        what += "" if weight != weight else "negative" if weight < 0 else "too large"
+        fault = "negative" if weight < 0 else "too large"
+        what = "NaN" if weight != weight else f"{weight!r}, {fault}"
         raise ValueError(f"sample_weight of row {bad[0]} is {what}; weights go from 0 to 2**31")
     return weights
 

@@ -35,7 +35,12 @@ def warm_up(names: Sequence[str], *, categorical: bool = False, missing: bool = 
         for name in names:
             model = make_model(name, seed=0, categorical_features=[1] if categorical else None)
             # Evidence is cheap here: the trees have to pass their test and split, too.
-            model.set_params(grace_period=50, delta=0.9, split_test="gain", union_bound=False)
-            model.set_params(tie_threshold=0.0)
+            model.set_params(
+                grace_period=50,
+                delta=0.9,
+                tie_threshold=0.0,
+                split_test="gain",
+                union_bound=False,
+            )
             model.prequential(X, y)
             model.predict(X)
