@@ -2,28 +2,21 @@
 
 from __future__ import annotations
 
-import platform
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
-from importlib import metadata, resources
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mist import __version__
 from mist.evaluation import StreamResult
+from mist.report.document import embed, render, write_setting
 from mist.report.summary import HEADINGS, summarise
 
 if TYPE_CHECKING:
     from markupsafe import Markup
 
 __all__ = ["Section", "render_page"]
-
-_LIBRARIES = ("numpy", "scipy", "numba", "scikit-learn", "matplotlib", "pyarrow")
-_LONGEST_SETTING = 40
 
 
 @dataclass(frozen=True)
@@ -91,16 +84,10 @@ def render_page(
     """
     if not sections or any(not section.results for section in sections):
         raise ValueError("a report needs at least one data set with one result")
-    from jinja2 import Environment, StrictUndefined
-
-    environment = Environment(
-        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
-    source = resources.files("mist.report").joinpath("page.html.j2").read_text(encoding="utf-8")
-    return environment.from_string(source).render(
+    return render(
+        "report/page.html.j2",
         title=title,
         intro=intro,
-        made=datetime.now().astimezone().strftime("%d %B %Y, %H:%M"),
         headings=HEADINGS,
         lines=[
             (summarise(result), result is section.results[0])
@@ -111,7 +98,6 @@ def render_page(
         sections=[(section, _plots(section, i)) for i, section in enumerate(sections)],
         models=list(settings),
         settings=_compare(settings),
-        versions=_versions(),
     )
 
 
@@ -128,7 +114,7 @@ def _plots(section: Section, number: int) -> list[_Plot]:
     end = ", ".join(f"{r.model} {r.prequential_accuracy:.3f}" for r in results)
     accuracy = _Plot(
         "Accuracy over the stream",
-        _embed(
+        embed(
             figures.plot_accuracy(results, section.borders, section.border_labels),
             f"s{number}a",
             f"Line chart of prequential accuracy on {section.dataset} over {n_rows:,} rows. "
@@ -142,7 +128,7 @@ def _plots(section: Section, number: int) -> list[_Plot]:
     leaves = ", ".join(f"{r.model} {int(r.leaves_curve[-1]):,}" for r in results)
     growth = _Plot(
         "Tree growth",
-        _embed(
+        embed(
             figures.plot_growth(results, section.borders, section.border_labels),
             f"s{number}g",
             f"Step chart of the number of leaves on {section.dataset}. At the end: {leaves}.",
@@ -162,7 +148,7 @@ def _plots(section: Section, number: int) -> list[_Plot]:
     )
     matrices = _Plot(
         "Accuracy by task",
-        _embed(
+        embed(
             figures.plot_matrices(results),
             f"s{number}m",
             f"Heat maps of the accuracy matrix on {section.dataset}, one a model. "
@@ -182,37 +168,10 @@ def _coincidence(results: Sequence[StreamResult]) -> str:
     return f" The lines of {'; '.join(same)} coincide." if same else ""
 
 
-def _embed(svg: str, prefix: str, alt: str) -> Markup:
-    from markupsafe import Markup, escape
-
-    # Ids of different drawings would clash on one page.
-    svg = re.sub(r'\bid="', f'id="{prefix}-', svg)
-    svg = re.sub(r'(href="|url\()#', rf"\1#{prefix}-", svg)
-    opening = f'<svg role="img" aria-label="{escape(alt)}" '
-    return Markup(svg.replace("<svg ", opening, 1))
-
-
 def _compare(settings: Mapping[str, Mapping[str, Any]]) -> list[tuple[str, list[str], bool]]:
     names = dict.fromkeys(name for parameters in settings.values() for name in parameters)
     lines = []
     for name in names:
-        values = [_show(parameters.get(name)) for parameters in settings.values()]
+        values = [write_setting(parameters.get(name)) for parameters in settings.values()]
         lines.append((name, values, len(set(values)) > 1))
     return lines
-
-
-def _show(value: Any) -> str:
-    text = repr(value)
-    if len(text) > _LONGEST_SETTING and hasattr(value, "__len__"):
-        return f"{len(value)} entries"
-    return text
-
-
-def _versions() -> list[tuple[str, str]]:
-    versions = [("mist", __version__), ("Python", platform.python_version())]
-    for library in _LIBRARIES:
-        try:
-            versions.append((library, metadata.version(library)))
-        except metadata.PackageNotFoundError:
-            continue
-    return versions
