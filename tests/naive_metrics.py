@@ -1,5 +1,6 @@
 """Slow and obvious twins of the metrics: plain loops over lists."""
 
+from itertools import product
 from math import isnan
 
 
@@ -64,3 +65,68 @@ def class_recall(y_true, y_pred):
         answers = [answer for truth, answer in zip(y_true, y_pred, strict=True) if truth == label]
         recall[label] = answers.count(label) / len(answers)
     return recall
+
+
+def seen_accuracy(recall, rows):
+    curve = []
+    for evaluation in recall:
+        hits = tested = 0.0
+        for value, n in zip(evaluation, rows, strict=True):
+            if not isnan(value):
+                hits += n * value
+                tested += n
+        curve.append(hits / tested if tested else float("nan"))
+    return curve
+
+
+def anytime_accuracy(seen):
+    return final_accuracy([seen])
+
+
+def gini_impurity(masses):
+    return 1 - sum((mass / sum(masses)) ** 2 for mass in masses)
+
+
+def weighted_impurity(masses):
+    total = sum(map(sum, masses))
+    return sum(sum(leaf) / total * gini_impurity(leaf) for leaf in masses if sum(leaf))
+
+
+def mean_classes(masses):
+    return sum(1 for leaf in masses for mass in leaf if mass > 0) / len(masses)
+
+
+def resampled_means(values):
+    """The means of all n^n ways to draw n of n values, in order; none is drawn at random."""
+    return sorted(sum(sample) / len(values) for sample in product(values, repeat=len(values)))
+
+
+def forgetting_from_first(matrix):
+    """Forgetting of every task as Avalanche defines it: first accuracy minus last."""
+    return [matrix[task][task] - matrix[-1][task] for task in range(len(matrix))]
+
+
+def backward_transfer_of_all_steps(matrix):
+    """Backward transfer as CapyMOA defines it: the mean over all pairs below the diagonal."""
+    pairs = [(step, task) for step in range(len(matrix)) for task in range(step)]
+    return sum(matrix[step][task] - matrix[task][task] for step, task in pairs) / len(pairs)
+
+
+def mean_seen_accuracy(matrix):
+    """CapyMOA's average accuracy on seen tasks: each step the mean over the tasks learnt."""
+    steps = [sum(row[: step + 1]) / (step + 1) for step, row in enumerate(matrix)]
+    return sum(steps) / len(steps)
+
+
+def forgetting_from_best(matrix):
+    """Forgetting as Koh et al. compute it for A_AUC's companion F_last.
+
+    A class not seen yet has accuracy 0, and one that was never above 0 is left out; the last
+    step is not among those of which the best is taken.
+    """
+    drops = []
+    for task in range(len(matrix)):
+        before = [row[task] if task <= step else 0.0 for step, row in enumerate(matrix[:-1])]
+        if max(before) > 0:
+            drops.append(max(before) - matrix[-1][task])
+    return sum(drops) / len(drops)

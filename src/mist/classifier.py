@@ -29,6 +29,7 @@ from mist.engine.state import (
 from mist.engine.stream import first_missing, leaf_nodes, predict_rows
 from mist.estimator import take_over, without_trace
 from mist.labels import Labels
+from mist.leaves import gini_impurity, mean_classes, weighted_impurity
 from mist.options import CHOICES, COUNTS_OR_NONE, RANGES, check_change, check_options, seed_of
 from mist.rows import (
     Array,
@@ -175,6 +176,10 @@ class MistClassifier(ClassifierMixin, BaseEstimator):
         Rows learnt.
     n_leaves_, n_splits_, depth_ : int
         Size of the tree.
+    leaf_impurity_ : float
+        Gini impurity of the leaves, weighted with their masses.
+    classes_per_leaf_ : float
+        Mean number of classes with mass at a leaf (the paper's K_local).
     nbytes : int
         Exact bytes of all arrays that hold what was learnt; Python objects around them and
         the labels themselves are left out.
@@ -699,6 +704,33 @@ class MistClassifier(ClassifierMixin, BaseEstimator):
         return int(state.tree.nodes.depth[: state.tree.counters[N_NODES]].max())
 
     @property
+    def leaf_impurity_(self) -> float:
+        """Gini impurity of the leaves, each weighted with its mass.
+
+        Masses are those that the leaf predicts from: rows learnt there and what it inherited. A
+        leaf that inherited nothing has its parent's until it learns a row.
+
+        Examples
+        --------
+        >>> model = MistClassifier().fit([[0.0], [1.0], [2.0], [9.0]], ["a", "a", "a", "b"])
+        >>> model.leaf_impurity_
+        0.375
+        """
+        return weighted_impurity(inspection.leaf_masses(self._fitted()))
+
+    @property
+    def classes_per_leaf_(self) -> float:
+        """Mean over the leaves of the number of classes with mass there (mean K_local).
+
+        Examples
+        --------
+        >>> model = MistClassifier().fit([[0.0], [1.0], [2.0], [9.0]], ["a", "a", "a", "b"])
+        >>> model.classes_per_leaf_
+        2.0
+        """
+        return mean_classes(inspection.leaf_masses(self._fitted()))
+
+    @property
     def nbytes(self) -> int:
         """Exact bytes of all arrays that hold what was learnt."""
         return self._state.nbytes if hasattr(self, "_state") else 0
@@ -750,7 +782,7 @@ class MistClassifier(ClassifierMixin, BaseEstimator):
                     rule=" and ".join(rule),
                     rows=float(state.tree.leaves.rows[leaf]),
                     classes=len(masses),
-                    impurity=inspection.gini_impurity(masses),
+                    impurity=float(gini_impurity(masses)),
                     nbytes=inspection.leaf_bytes(state, leaf),
                 )
             )

@@ -5,7 +5,10 @@ import pytest
 from material import BINARY, EAGER, mixed_rows, state_arrays
 from sklearn.exceptions import NotFittedError
 
+import naive_metrics as naive
 from mist import MistClassifier
+from mist.engine.inspection import class_masses
+from mist.engine.state import N_CELLS
 
 X, Y = mixed_rows(7, n=600, holes=0.0)
 NAMES = ["width", "wet", "height", "depth"]
@@ -158,6 +161,66 @@ def test_leaf_classes_and_impurity(model):
     assert pure[0].impurity == 0.0
 
 
+def leaf_by_leaf(model):
+    """Class masses of every leaf, read along the leaf's chain of cells."""
+    state = model._state
+    return [
+        class_masses(state, int(state.tree.nodes.leaf[row.leaf]))[1].tolist()
+        for row in model.leaf_summary()
+    ]
+
+
+def test_purity_is_that_of_the_leaves(model):
+    masses = leaf_by_leaf(model)
+    assert model.leaf_impurity_ == pytest.approx(naive.weighted_impurity(masses))
+    assert model.classes_per_leaf_ == pytest.approx(naive.mean_classes(masses))
+    table = model.leaf_summary()
+    assert model.classes_per_leaf_ == pytest.approx(np.mean([row.classes for row in table]))
+    weights = [sum(leaf) for leaf in masses]
+    impurity = np.average([row.impurity for row in table], weights=weights)
+    assert model.leaf_impurity_ == pytest.approx(impurity)
+    assert isinstance(model.leaf_impurity_, float)
+    assert isinstance(model.classes_per_leaf_, float)
+
+
+@pytest.mark.parametrize("inheritance", ["gaussian", None])
+def test_purity_heeds_no_cell_that_was_given_back(inheritance):
+    model = MistClassifier(inheritance=inheritance, max_leaves=8, **EAGER)
+    freed = 0
+    for row, label in zip(X, Y, strict=True):
+        model.learn_one(row, label)
+        cells = model._state.tree.cells[: model._state.tree.counters[N_CELLS]]
+        if (cells.leaf < 0).any():
+            freed += 1
+            masses = leaf_by_leaf(model)
+            assert model.leaf_impurity_ == pytest.approx(naive.weighted_impurity(masses))
+            assert model.classes_per_leaf_ == naive.mean_classes(masses)
+    assert freed > 20
+    assert model.n_leaves_ == 8
+
+
+def test_purity_of_known_trees():
+    unsplit = MistClassifier().partial_fit(X[:8], [0, 0, 0, 0, 1, 1, 2, 2])
+    assert unsplit.leaf_impurity_ == pytest.approx(1 - (0.25 + 2 / 16))
+    assert unsplit.classes_per_leaf_ == 3.0
+    model = tiny()
+    assert (model.leaf_impurity_, model.classes_per_leaf_) == (0.0, 1.0)
+    # One leaf holds about 4.4 of "dry" and 1 of "soaked", the other 2.4 of "soaked" alone.
+    model.partial_fit([[2.0, 1.0], [3.0, 1.0], [4.0, 0.0]], ["dry", "dry", "soaked"])
+    assert model.leaf_impurity_ == pytest.approx(2 * 4.4 * 1 / 5.4 / 7.8, abs=1e-5)
+    assert model.classes_per_leaf_ == 1.5
+
+
+def test_a_leaf_without_rows_or_inheritance_has_the_masses_of_its_parent():
+    model = tiny(inheritance=None)
+    assert model.n_leaves_ == 2
+    assert (model.leaf_impurity_, model.classes_per_leaf_) == (0.5, 2.0)
+    model.partial_fit([[2.0, 1.0]], ["dry"])
+    # The left leaf has one row, the right one still the eight of its parent.
+    assert model.leaf_impurity_ == pytest.approx(8 / 9 * 0.5)
+    assert model.classes_per_leaf_ == 1.5
+
+
 def test_bytes_are_those_of_the_arrays(model):
     assert model.nbytes == sum(array.nbytes for array in state_arrays(model))
     by_leaf = [row.nbytes for row in model.leaf_summary()]
@@ -269,6 +332,8 @@ READERS = {
     "n_splits_": lambda m: m.n_splits_,
     "n_rows_": lambda m: m.n_rows_,
     "depth_": lambda m: m.depth_,
+    "leaf_impurity_": lambda m: m.leaf_impurity_,
+    "classes_per_leaf_": lambda m: m.classes_per_leaf_,
     "tree_": lambda m: m.tree_,
     "split_log_": lambda m: m.split_log_,
     "leaf_summary": lambda m: m.leaf_summary(),

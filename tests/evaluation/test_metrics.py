@@ -6,12 +6,14 @@ from sklearn.metrics import recall_score
 
 import naive_metrics as naive
 from mist.evaluation import (
+    anytime_accuracy,
     average_forgetting,
     backward_transfer,
     class_recall,
     fading_accuracy,
     final_accuracy,
     prequential_accuracy,
+    seen_accuracy,
     windowed_accuracy,
 )
 
@@ -78,6 +80,63 @@ def test_matrix_metrics_equal_their_twins(matrix):
 @given(accuracy_matrices(holes=False))
 def test_forgetting_is_at_least_minus_backward_transfer(matrix):
     assert average_forgetting(matrix) >= -backward_transfer(matrix) - 1e-12
+
+
+# -- the definitions of other programs ---------------------------------------------------------
+
+
+@st.composite
+def triangles(draw):
+    """Accuracy matrices of at least two tasks, every task above 0 when it was learnt."""
+    n = draw(st.integers(2, 6))
+    values = draw(st.lists(st.floats(0.01, 1), min_size=n * n, max_size=n * n))
+    return np.tril(np.reshape(values, (n, n)))
+
+
+def test_forgetting_of_avalanches_own_test_is_minus_backward_transfer():
+    # Avalanche: first minus last, [0.8, -0.2, 0.0] of this matrix. Ours: the best before the last
+    # step, which is also the first here.
+    matrix = [[1.0, 0.0, 0.0], [0.5, 0.8, 1.0], [0.2, 1.0, 0.5]]
+    assert naive.forgetting_from_first(matrix) == pytest.approx([0.8, -0.2, 0.0])
+    assert backward_transfer(matrix) == pytest.approx(-(0.8 - 0.2) / 2)
+    assert average_forgetting(matrix) == pytest.approx((0.8 - 0.2) / 2)
+
+
+@given(triangles())
+def test_avalanches_forgetting_is_minus_backward_transfer(matrix):
+    # First minus last, where `average_forgetting` takes the best before the last step; equal if
+    # no task was ever better before the last step than when it was learnt.
+    first = np.mean(naive.forgetting_from_first(matrix)[:-1])
+    assert backward_transfer(matrix) == pytest.approx(-first)
+    assert average_forgetting(matrix) >= first - 1e-12
+    falling = np.minimum.accumulate(np.where(matrix == 0, np.inf, matrix), axis=0)
+    falling[-1] = matrix[-1]
+    falling[~np.isfinite(falling)] = 0.0
+    first = np.mean(naive.forgetting_from_first(falling)[:-1])
+    assert average_forgetting(falling) == pytest.approx(first)
+
+
+@given(triangles())
+def test_capymoas_backward_transfer_is_the_mean_of_ours_over_the_steps(matrix):
+    # Ours reads the last row only; theirs all rows, so that row i, of i pairs, weighs i times.
+    # With two tasks both are one number.
+    steps = range(2, len(matrix) + 1)
+    ours = [backward_transfer(matrix[:step, :step]) for step in steps]
+    expected = np.average(ours, weights=[step - 1 for step in steps])
+    assert naive.backward_transfer_of_all_steps(matrix) == pytest.approx(expected)
+
+
+@given(triangles())
+def test_capymoas_accuracies_are_ours(matrix):
+    # Every task has as many held-out rows there, so the mean over tasks is that over rows.
+    seen = seen_accuracy(np.where(np.tri(len(matrix)), matrix, nan), np.full(len(matrix), 7))
+    assert anytime_accuracy(seen) == pytest.approx(naive.mean_seen_accuracy(matrix))
+    assert final_accuracy(matrix) == pytest.approx(seen[-1])
+
+
+@given(triangles())
+def test_forgetting_from_the_best_leaves_out_the_last_step(matrix):
+    assert average_forgetting(matrix) == pytest.approx(naive.forgetting_from_best(matrix))
 
 
 @pytest.mark.parametrize("metric", [final_accuracy, average_forgetting, backward_transfer])
@@ -152,3 +211,72 @@ def test_class_recall_equals_its_twin_and_scikit_learn(pairs):
 def test_class_recall_needs_equally_many_labels():
     with pytest.raises(ValueError, match=r"\(2,\) and \(1,\)"):
         class_recall([0, 1], [0])
+
+
+# -- classes seen so far -----------------------------------------------------------------------
+
+
+@st.composite
+def recalls(draw):
+    """Recalls of classes that arrive one after the other, and their held-out rows."""
+    n_evaluations, n_classes = draw(st.integers(1, 5)), draw(st.integers(1, 5))
+    values = st.lists(st.floats(0, 1), min_size=n_classes, max_size=n_classes)
+    recall = np.array(draw(st.lists(values, min_size=n_evaluations, max_size=n_evaluations)))
+    for column in range(n_classes):
+        recall[: draw(st.integers(0, n_evaluations)), column] = nan
+    rows = draw(st.lists(st.integers(0, 500), min_size=n_classes, max_size=n_classes))
+    return recall, rows
+
+
+@given(recalls())
+def test_seen_accuracy_equals_its_twin(drawn):
+    recall, rows = drawn
+    seen = seen_accuracy(recall, rows)
+    assert seen.shape == (len(recall),)
+    assert seen == pytest.approx(naive.seen_accuracy(recall.tolist(), rows), nan_ok=True)
+    assert anytime_accuracy(seen) == pytest.approx(
+        naive.anytime_accuracy(seen.tolist()), nan_ok=True
+    )
+
+
+@given(LABELS)
+def test_seen_accuracy_is_the_share_of_held_out_rows_answered_right(pairs):
+    y_true, y_pred = map(np.array, zip(*pairs, strict=True))
+    _, recall = class_recall(y_true, y_pred)
+    _, rows = np.unique(y_true, return_counts=True)
+    assert seen_accuracy([recall], rows) == pytest.approx([np.mean(y_true == y_pred)])
+
+
+def test_seen_accuracy_counts_rows_not_classes_and_only_those_seen():
+    recall = [[nan, nan, nan], [0.5, nan, nan], [0.5, 1.0, nan], [0.5, nan, 0.0]]
+    assert seen_accuracy(recall, [30, 10, 60]) == pytest.approx(
+        [nan, 0.5, 0.625, 15 / 90], nan_ok=True
+    )
+    assert seen_accuracy([[0.25, 1.0]], [0, 0]) == pytest.approx([nan], nan_ok=True)
+
+
+def test_anytime_accuracy_leaves_out_evaluations_without_held_out_rows():
+    assert anytime_accuracy([nan, 0.5, 1.0]) == 0.75
+    assert np.isnan(anytime_accuracy([nan]))
+
+
+@pytest.mark.parametrize(
+    ("recall", "rows", "message"),
+    [
+        ([0.5, 0.5], [1, 1], "recall must have a row"),
+        (np.empty((0, 2)), [1, 1], "recall must have a row"),
+        ([[0.5, 0.5]], [1], r"each of the 2 classes in recall, got shape \(1,\)"),
+        ([[0.5, 0.5]], [[1, 1]], r"got shape \(1, 2\)"),
+        ([[0.5, 0.5]], [1, -1], "0 or more"),
+        ([[0.5, 0.5]], [1, nan], "0 or more"),
+    ],
+)
+def test_seen_accuracy_refuses_what_does_not_fit(recall, rows, message):
+    with pytest.raises(ValueError, match=message):
+        seen_accuracy(recall, rows)
+
+
+@pytest.mark.parametrize("seen", [[], [[0.5]], 0.5])
+def test_anytime_accuracy_needs_one_value_an_evaluation(seen):
+    with pytest.raises(ValueError, match="one value an evaluation"):
+        anytime_accuracy(seen)

@@ -29,7 +29,7 @@ def result():
         checkpoints=np.array([1, 2]),
         leaves_curve=np.array([1, 3]),
         nbytes=800,
-        learn_seconds=0.5,
+        seconds=0.5,
         rows_per_second=4.0,
     )
 

@@ -1,12 +1,18 @@
+import json
 from time import perf_counter, sleep
+from typing import ClassVar
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from sklearn.linear_model import Perceptron
 from sklearn.naive_bayes import GaussianNB
 from sklearn.preprocessing import StandardScaler
 
+import naive_streams as naive
 from mist import MistClassifier
+from mist.baselines import NCM
 from mist.datasets import load_toy, make_gaussian_classes
 from mist.evaluation import (
     ClassIncrementalStream,
@@ -14,6 +20,8 @@ from mist.evaluation import (
     backward_transfer,
     evaluate,
     final_accuracy,
+    iter_evaluate,
+    runner,
 )
 
 
@@ -210,9 +218,9 @@ def test_time_covers_test_then_train_only(blobs):
     begin = perf_counter()
     result = evaluate(model, blobs)
     total = perf_counter() - begin
-    assert result.learn_seconds >= 0.02 * len(model.chunks)
-    assert total - result.learn_seconds >= 0.05 * len(model.tests)
-    assert result.rows_per_second == pytest.approx(blobs.n_rows / result.learn_seconds)
+    assert result.seconds >= 0.02 * len(model.chunks)
+    assert total - result.seconds >= 0.05 * len(model.tests)
+    assert result.rows_per_second == pytest.approx(blobs.n_rows / result.seconds)
 
 
 def test_the_first_row_of_a_fresh_model_is_wrong_even_if_guessed(blobs):
@@ -270,3 +278,290 @@ def test_mist_through_prequential_equals_the_row_by_row_loop(classes_per_task):
     for step, row in enumerate(matrix):
         assert compiled.accuracy_matrix[step, : step + 1].tolist() == row
     assert np.array_equal(compiled.accuracy_matrix, rows.accuracy_matrix, equal_nan=True)
+
+
+def same_figures(one, other):
+    """Whether two results are alike in all but times."""
+    times = ("seconds", "rows_per_second")
+    figures = [
+        {name: value for name, value in result.to_dict().items() if not name.endswith(times)}
+        for result in (one, other)
+    ]
+    assert len(figures[0]) > 20
+    return figures[0] == figures[1]
+
+
+def test_the_steps_give_the_result_of_evaluate(blobs):
+    steps, seen = iter_evaluate(NCM(), blobs, chunk=30, tests_per_task=3), []
+    while True:
+        try:
+            seen.append(next(steps))
+        except StopIteration as end:
+            stepwise = end.value
+            break
+    whole = evaluate(NCM(), blobs, chunk=30, tests_per_task=3)
+    assert same_figures(stepwise, whole)
+    assert [step.rows for step in seen] == whole.checkpoints.tolist()
+    assert [step.hits for step in seen] == [whole.correct[: step.rows].sum() for step in seen]
+    assert {step.n_rows for step in seen} == {blobs.n_rows}
+    assert len({id(step.model) for step in seen}) == 1
+
+
+@pytest.mark.parametrize("make", [NCM, MistClassifier])
+def test_whoever_stops_has_a_model_that_has_learnt_so_far(blobs, make):
+    model = make()
+    steps = iter_evaluate(model, blobs, chunk=25)
+    now = [next(steps) for _ in range(4)][-1]
+    steps.close()
+    assert now.model is model
+    rows = slice(now.rows)
+    alone = make()
+    alone.prequential(blobs.X_train[rows], blobs.y_train[rows])
+    assert 0 < now.rows < blobs.n_rows
+    assert np.array_equal(model.predict_proba(blobs.X_train), alone.predict_proba(blobs.X_train))
+    model.partial_fit(blobs.X_train[now.rows :], blobs.y_train[now.rows :])
+    assert (model.predict(blobs.X_train) == blobs.y_train).mean() > 0.9
+
+
+def test_nothing_is_learnt_before_the_first_step(blobs):
+    model = Echo()
+    steps = iter_evaluate(model, blobs)
+    assert not model.chunks
+    next(steps)
+    assert len(model.chunks) == 1
+    with pytest.raises(ValueError, match="tests_per_task=0 must be at least 1"):
+        next(iter_evaluate(model, blobs, tests_per_task=0))
+
+
+@settings(deadline=None, max_examples=25)
+@given(
+    st.lists(st.sampled_from([1, 2, 5, 9, 16]), min_size=1, max_size=5).filter(
+        lambda counts: sum(count for count in counts if count > 1) >= 10
+    ),
+    st.integers(1, 7),
+    st.integers(1, 3),
+    st.sampled_from([0.0, 1.0, 3.0]),
+    st.booleans(),
+    st.integers(0, 1000),
+)
+def test_tests_while_learning_equal_the_protocol_written_out(
+    counts, tests_per_task, classes_per_task, blur, scale, seed
+):
+    y = np.repeat(np.arange(len(counts)), counts)
+    X = np.random.default_rng(seed).normal(y[:, None], 0.7, (len(y), 2))
+    stream = ClassIncrementalStream(
+        X,
+        y,
+        classes_per_task=classes_per_task,
+        test_size=0.5,
+        blur=blur,
+        scale=scale,
+        seed=seed,
+    )
+    result = evaluate(NCM(), stream, tests_per_task=tests_per_task, chunk=4)
+    learnt, recall, accuracy = zip(
+        *naive.held_out_tests(NCM(), stream, tests_per_task), strict=True
+    )
+    assert result.evaluations.tolist() == list(learnt)
+    assert result.classes == stream.classes
+    assert result.recall == pytest.approx(np.array(recall), nan_ok=True)
+    assert result.seen_accuracy == pytest.approx(np.array(accuracy), nan_ok=True)
+    assert result.anytime_accuracy == pytest.approx(np.nanmean(accuracy))
+    assert result.mean_class_recall == pytest.approx(np.nanmean(recall[-1]))
+    # The matrix is that of the tests after the tasks, however often there are others.
+    rare = evaluate(NCM(), stream)
+    assert rare.evaluations.tolist() == stream.boundaries.tolist()
+    assert np.array_equal(rare.accuracy_matrix, result.accuracy_matrix, equal_nan=True)
+    assert np.array_equal(rare.correct, result.correct)
+
+
+def test_tests_are_in_equal_steps_and_never_twice_at_a_row():
+    X = np.arange(60.0)[:, None]
+    stream = ClassIncrementalStream(X, np.repeat([0, 1], [10, 50]), classes_per_task=1)
+    assert stream.boundaries.tolist() == [8, 48]
+    tested = {n: evaluate(NCM(), stream, tests_per_task=n).evaluations.tolist() for n in (1, 4, 10)}
+    assert tested[1] == [8, 48]
+    assert tested[4] == [2, 4, 6, 8, 18, 28, 38, 48]
+    assert tested[10] == [1, 2, 3, 4, 5, 6, 7, 8, 12, 16, 20, 24, 28, 32, 36, 40, 44, 48]
+    compiled = evaluate(MistClassifier(), stream, tests_per_task=1000)
+    assert compiled.evaluations.tolist() == list(range(1, 49))
+
+
+def test_classes_that_come_early_are_tested_with_their_task():
+    y = np.repeat([0, 1], 50)
+    X = 10.0 * y[:, None] + np.arange(100)[:, None] / 100
+    stream = ClassIncrementalStream(X, y, classes_per_task=1, blur=1.0)
+    first = int(np.argmax(stream.y_train == 1))
+    assert 0 < first < stream.boundaries[0]
+    result = evaluate(NCM(), stream, tests_per_task=40)
+    early = (result.evaluations > first) & (result.evaluations <= stream.boundaries[0])
+    assert early.any()
+    assert (result.recall[early] == 1).all()
+    assert np.isnan(result.recall[result.evaluations <= first, 1]).all()
+    assert np.isnan(result.accuracy_matrix[0, 1])
+
+
+def test_held_out_rows_are_shown_in_the_scale_of_the_stream():
+    y = np.repeat([0, 1, 2], 20)
+    X = np.random.default_rng(0).normal(5 * y[:, None], 2, (60, 2))
+    stream = ClassIncrementalStream(X, y, classes_per_task=1, scale=True)
+    model = Echo()
+    result = evaluate(model, stream, tests_per_task=2)
+    expected = [
+        stream.prepare(task.X_test, int(learnt))
+        for number, learnt in enumerate(result.evaluations)
+        for task in list(stream)[: number // 2 + 1]
+    ]
+    assert len(model.tests) == len(expected)
+    for shown, rows in zip(model.tests, expected, strict=True):
+        assert np.array_equal(shown, rows)
+
+
+def test_learning_apart_changes_nothing_else(blobs):
+    for make in (MistClassifier, NCM, Perceptron, RowNaiveBayes):
+        plain, timed = (evaluate(make(), blobs, learn_apart=limit) for limit in (0, 0.2))
+        assert same_figures(plain, timed)
+        assert np.isnan(plain.learn_rows_per_second)
+        assert timed.learn_rows_per_second > 0
+
+
+class Sleepy(Echo):
+    """Takes 20 ms to learn a chunk, whatever its size."""
+
+    learnt: ClassVar[list] = []
+
+    def partial_fit(self, X, y):
+        sleep(0.02)
+        self.learnt.append((self, len(y)))
+
+
+@pytest.mark.parametrize(("limit", "chunks"), [(60, 5), (0.01, 1), (0.03, 2)])
+def test_the_rate_of_learning_is_that_of_a_copy_within_the_limit(blobs, limit, chunks):
+    Sleepy.learnt.clear()
+    model = Sleepy()
+    result = evaluate(model, blobs, chunk=50, learn_apart=limit)
+    assert [rows for _, rows in Sleepy.learnt] == [50, 50, 50, 50, 40][:chunks]
+    assert not any(learner is model for learner, _ in Sleepy.learnt)
+    fastest = sum(rows for _, rows in Sleepy.learnt) / (0.02 * chunks)
+    assert fastest / 5 < result.learn_rows_per_second <= fastest
+
+
+def test_the_copy_that_learns_apart_is_made_before_the_run(blobs):
+    seen = []
+
+    class Counting(RowNaiveBayes):
+        def __deepcopy__(self, memo):
+            copy = Counting()
+            copy.X, copy.y, copy.sizes = list(self.X), list(self.y), []
+            seen.append(copy)
+            return copy
+
+    trained = Counting().partial_fit(blobs.X_train[:10], blobs.y_train[:10])
+    evaluate(trained, blobs, learn_apart=60, chunk=100)
+    (copy,) = seen
+    assert len(copy.X) == 10 + blobs.n_rows
+    assert copy.sizes == [100, 100, 40]
+
+
+def test_without_partial_fit_learning_is_not_measured_apart(blobs):
+    assert np.isnan(evaluate(Echo(), blobs, learn_apart=60).learn_rows_per_second)
+
+
+def test_the_rate_of_prediction_is_that_of_the_held_out_rows(blobs):
+    class Slow(Echo):
+        def predict(self, X):
+            sleep(0.01)
+            return super().predict(X)
+
+    model = Slow()
+    result = evaluate(model, blobs, tests_per_task=2)
+    fastest = sum(map(len, model.tests)) / (0.01 * len(model.tests))
+    assert fastest / 5 < result.predict_rows_per_second <= fastest
+
+
+def test_a_clock_too_coarse_gives_no_rates(blobs, monkeypatch):
+    monkeypatch.setattr(runner, "perf_counter", lambda: 7.0)
+    result = evaluate(NCM(), blobs, learn_apart=60)
+    assert result.seconds == 0
+    for rate in ("rows_per_second", "predict_rows_per_second", "learn_rows_per_second"):
+        assert np.isnan(getattr(result, rate))
+
+
+def test_compiling_is_timed_where_there_is_any(blobs):
+    assert evaluate(NCM(), blobs).compile_seconds == 0
+    assert evaluate(RowsOnly(MistClassifier()), blobs).compile_seconds == 0
+    assert evaluate(MistClassifier(), blobs).compile_seconds > 0
+
+
+def test_the_shape_of_the_tree_is_read_after_every_task(blobs):
+    model, trees = MistClassifier(grace_period=20, tie_threshold=0.9), []
+
+    def look(rows, *_):
+        if rows in blobs.boundaries:
+            trees.append((model.depth_, model.leaf_impurity_, model.classes_per_leaf_))
+
+    result = evaluate(model, blobs, progress=look)
+    kept = zip(result.depth, result.leaf_impurity, result.classes_per_leaf, strict=True)
+    assert list(kept) == trees
+    assert trees[-1][0] > 0
+    without = evaluate(NCM(), blobs)
+    assert without.depth.tolist() == [0, 0, 0]
+    assert np.isnan(without.leaf_impurity).all()
+    assert np.isnan(without.classes_per_leaf).all()
+
+
+def test_a_first_task_without_held_out_rows():
+    X = np.arange(21.0)[:, None]
+    stream = ClassIncrementalStream(X, np.repeat(["a", "b", "c"], [1, 10, 10]), classes_per_task=1)
+    model = Echo()
+    result = evaluate(model, stream)
+    assert all(len(rows) for rows in model.tests)
+    assert np.isnan(result.recall[:, 0]).all()
+    assert np.isnan(result.seen_accuracy[0])
+    assert result.seen_accuracy[1:].tolist() == [1.0, 0.5]
+    assert result.recall[-1, 1:].tolist() == [0.0, 1.0]
+    assert result.anytime_accuracy == 0.75
+    assert result.mean_class_recall == 0.5
+    json.dumps(result.to_dict(), allow_nan=False)
+
+
+def test_strings_as_labels_change_nothing(blobs):
+    names = np.array(["ant", "bee", "cat", "dog", "eel", "fox"])
+    tables = [(task.X_train, task.y_train, task.X_test, task.y_test) for task in blobs]
+    X = np.concatenate([rows for table in tables for rows in table[::2]])
+    y = np.concatenate([labels for table in tables for labels in table[1::2]])
+    for make in (MistClassifier, NCM, Perceptron):
+        for kind in (names[y], names[y].astype(object)):
+            numbers, strings = (evaluate(make(), ClassIncrementalStream(X, c)) for c in (y, kind))
+            assert strings.classes == tuple(names)
+            assert numbers.correct.tolist() == strings.correct.tolist()
+            assert np.array_equal(numbers.recall, strings.recall, equal_nan=True)
+
+
+@pytest.mark.parametrize("make", [MistClassifier, NCM, RowNaiveBayes])
+def test_one_class_is_one_task_that_is_always_right(make):
+    stream = ClassIncrementalStream(np.random.default_rng(0).normal(size=(20, 2)), ["a"] * 20)
+    result = evaluate(make(), stream, tests_per_task=2, learn_apart=0.1)
+    assert result.accuracy_matrix.tolist() == [[1.0]]
+    assert result.seen_accuracy.tolist() == [1.0, 1.0]
+    assert result.correct.tolist() == [False] + [True] * 15
+    assert (result.average_forgetting, result.backward_transfer) == (0.0, 0.0)
+
+
+@pytest.mark.parametrize("scale", [False, True])
+def test_missing_values_go_through_to_the_model(scale):
+    iris = load_toy("iris")
+    X = iris.X.copy()
+    X[::5, 0] = np.nan
+    stream = ClassIncrementalStream(X, iris.y, classes_per_task=1, scale=scale)
+    result = evaluate(MistClassifier(), stream)
+    assert result.final_accuracy > 0.85
+
+
+def test_a_model_has_to_predict(blobs):
+    class Mute:
+        def partial_fit(self, X, y):
+            raise AssertionError("nothing is to be learnt")
+
+    with pytest.raises(TypeError, match="Mute has no predict"):
+        evaluate(Mute(), blobs)

@@ -104,7 +104,7 @@ class Trial:
             checkpoints=np.array(self._checkpoints),
             leaves_curve=np.array(self._leaves),
             nbytes=self._model.nbytes,
-            learn_seconds=self._seconds,
+            seconds=self._seconds,
             rows_per_second=self._done / self._seconds,
         )
 

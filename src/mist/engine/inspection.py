@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from mist.engine.state import ROOMS, State, leaf_cells
+from mist.engine.state import N_CELLS, N_LEAVES, ROOMS, State, leaf_cells
 
 Array = np.ndarray[Any, Any]
 
@@ -29,17 +29,21 @@ def rules(tree: Any, names: Sequence[str]) -> list[tuple[int, tuple[str, ...]]]:
     return [(node, path) for node, path in _walk(tree, names) if tree.feature[node] < 0]
 
 
-def gini_impurity(masses: Array) -> float:
-    """1 minus the sum of squared class shares."""
-    shares = masses / masses.sum()
-    return float(1 - (shares * shares).sum())
-
-
 def class_masses(state: State, leaf: int) -> tuple[Array, Array]:
     """Class codes and masses of a leaf, heaviest first."""
     cells = leaf_cells(state.tree, leaf)
     order = np.argsort(-state.tree.cells.weight[cells], kind="stable")
     return state.tree.cells.code[cells][order], state.tree.cells.weight[cells][order]
+
+
+def leaf_masses(state: State) -> Array:
+    """Mass of each class at each leaf, shape (leaves, class codes)."""
+    tree = state.tree
+    cells = tree.cells[: tree.counters[N_CELLS]]
+    cells = cells[cells.leaf >= 0]  # the others are free
+    masses = np.zeros((tree.counters[N_LEAVES], cells.code.max() + 1))
+    masses[cells.leaf, cells.code] = cells.weight
+    return masses
 
 
 def leaf_bytes(state: State, leaf: int) -> int:

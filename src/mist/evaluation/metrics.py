@@ -1,10 +1,14 @@
-"""Metrics of a class-incremental run: pure functions of the accuracy matrix and the hits.
+"""Metrics of a class-incremental run: pure functions of accuracies, recalls and hits.
 
 The accuracy matrix ``R`` of a stream of T tasks has shape (T, T): ``R[i, j]`` is the accuracy on
 the held-out rows of task j after task i was learnt. Only entries on and below the diagonal are
 read, so what stands above it (NaN or zero) does not matter. A task without held-out rows has NaN
 in its column and is left out of every mean. The hits are one boolean a row: was the prediction
 made before the row was learnt right?
+
+Other programs read the same matrix in other ways. Avalanche's forgetting is a task's first
+accuracy minus its last (our negated backward transfer), not its best minus its last. CapyMOA's
+backward transfer averages ``R[i, j] - R[j, j]`` over all i > j, not over the last row alone.
 """
 
 from itertools import accumulate
@@ -117,6 +121,97 @@ def backward_transfer(accuracy_matrix: ArrayLike) -> float:
     if len(matrix) == 1:
         return 0.0
     return _mean(matrix[-1, :-1] - np.diagonal(matrix)[:-1])
+
+
+def seen_accuracy(recall: ArrayLike, rows: ArrayLike) -> NDArray[np.float64]:
+    """Accuracy on the held-out rows of all classes seen so far, at every evaluation.
+
+    Computes ``sum_k rows[k] * recall[e, k] / sum_k rows[k]`` over the classes whose recall is
+    known at evaluation e, so every held-out row counts the same.
+
+    Parameters
+    ----------
+    recall : array-like of shape (E, K)
+        ``recall[e, k]``: recall of class k at evaluation e; NaN where the class had not arrived
+        yet or has no held-out rows.
+    rows : array-like of shape (K,)
+        Held-out rows of each class.
+
+    Returns
+    -------
+    ndarray of float64, shape (E,)
+        In the unit of `recall`; NaN where no class seen so far has held-out rows.
+
+    Raises
+    ------
+    ValueError
+        If `recall` is not a matrix or is empty, or `rows` is not one count, 0 or more, a class.
+
+    Examples
+    --------
+    >>> from mist.evaluation import seen_accuracy
+    >>> nan = float("nan")
+    >>> seen_accuracy([[1.0, nan], [0.8, 0.5]], rows=[20, 10])
+    array([1. , 0.7])
+    """
+    recalls, weights = np.asarray(recall, dtype=np.float64), np.asarray(rows, dtype=np.float64)
+    if recalls.ndim != 2 or not recalls.size:
+        raise ValueError(
+            "recall must have a row for every evaluation and a column for every class, "
+            f"got shape {recalls.shape}"
+        )
+    if weights.shape != recalls.shape[1:]:
+        raise ValueError(
+            f"rows must hold one count for each of the {recalls.shape[1]} classes in recall, "
+            f"got shape {weights.shape}"
+        )
+    if not (np.isfinite(weights) & (weights >= 0)).all():
+        raise ValueError("rows must hold counts of held-out rows, 0 or more")
+    known = ~np.isnan(recalls)
+    hits = np.where(known, recalls, 0.0) @ weights
+    tested = known @ weights
+    return np.divide(hits, tested, out=np.full(len(recalls), np.nan), where=tested > 0)
+
+
+def anytime_accuracy(seen: ArrayLike) -> float:
+    """Mean over the stream of the accuracy on classes seen so far.
+
+    This is the area under the curve of accuracy over rows learnt, divided by the length of the
+    stream, where the evaluations are equally spaced, which is taken for granted.
+
+    Parameters
+    ----------
+    seen : array-like of shape (E,)
+        Accuracy on classes seen so far, as `seen_accuracy` gives it. Evaluations that are NaN are
+        left out.
+
+    Returns
+    -------
+    float
+        In the unit of `seen`; NaN when every evaluation is NaN.
+
+    Raises
+    ------
+    ValueError
+        If `seen` is empty or not one value an evaluation.
+
+    References
+    ----------
+    .. [1] Koh et al., "Online Continual Learning on Class Incremental Blurry Task Configuration
+       with Anytime Inference", ICLR 2022 (there A_AUC).
+
+    Examples
+    --------
+    >>> from mist.evaluation import anytime_accuracy
+    >>> anytime_accuracy([1.0, 0.75, 0.5])
+    0.75
+    """
+    accuracy = np.asarray(seen, dtype=np.float64)
+    if accuracy.ndim != 1 or not accuracy.size:
+        raise ValueError(
+            f"seen must hold one value an evaluation and not be empty, got {accuracy.shape}"
+        )
+    return _mean(accuracy)
 
 
 def prequential_accuracy(correct: ArrayLike) -> float:
@@ -279,6 +374,6 @@ def _hits(correct: ArrayLike) -> NDArray[np.bool_]:
 
 
 def _mean(values: NDArray[np.float64]) -> float:
-    """Mean of the tasks that have held-out rows."""
+    """Mean of the values that are known: not NaN for want of held-out rows."""
     known = values[~np.isnan(values)]
     return float(known.mean()) if known.size else float("nan")

@@ -1,11 +1,22 @@
 """The class-incremental stream: labelled rows, split, grouped into tasks and put in order."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+
+from mist.evaluation.scaling import standardise, standardise_as_they_come
+from mist.labels import check_one_kind
+
+ClassOrder = Literal["label", "random"] | Sequence[Any]
+Protocol = Literal["honest", "paper"]
+
+_PROTOCOLS = ("honest", "paper")
+
+_SCALED_BY = 1000
+"""Rows that give the scale of a stream, as the paper's projection of MNIST is fitted on."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,13 +35,16 @@ class Task:
     """Labels of the task, in label order."""
 
     X_train: NDArray[np.float64]
-    """Training rows in stream order, shape (n, d)."""
+    """Training rows in stream order, shape (n, d). Where borders are blurred, some are of classes
+    of the tasks around it."""
 
     y_train: NDArray[Any]
     """Labels of the training rows, shape (n,)."""
 
     X_test: NDArray[np.float64]
-    """Held-out rows, shape (m, d); m is 0 when every class of the task has a single row."""
+    """Held-out rows, shape (m, d); m is 0 when the classes of the task are too small for any.
+    Before a model is tested on them, `ClassIncrementalStream.prepare` gives them the scale the
+    stream has by then."""
 
     y_test: NDArray[Any]
     """Labels of the held-out rows, shape (m,)."""
@@ -39,10 +53,10 @@ class Task:
 class ClassIncrementalStream:
     """A table turned into a stream in which the classes arrive task after task.
 
-    Rows are split into train and test, stratified by class. The classes, in label order, are
-    grouped into ``max(1, K // classes_per_task)`` tasks of `classes_per_task` classes; the last
-    task takes the rest. The training stream is task after task, the rows of each shuffled. One
-    generator, seeded once, shuffles the tasks in turn.
+    Rows are split into train and test, stratified by class. The K classes, in label order, are
+    grouped into tasks of `classes_per_task`; the last task takes the rest. The training stream is
+    task after task, the rows of each shuffled. One generator, seeded once, shuffles the tasks in
+    turn.
 
     Parameters
     ----------
@@ -50,8 +64,25 @@ class ClassIncrementalStream:
         Numeric rows; NaN marks a missing value.
     y : array-like of shape (N,)
         Labels: numbers or strings.
-    classes_per_task : int, default=2
-        Classes that arrive together.
+    classes_per_task : int or None, default=None
+        Classes that arrive together: there are ``max(1, K // classes_per_task)`` tasks. 2 if
+        neither it nor `n_tasks` is given.
+    n_tasks : int or None, default=None
+        Number of tasks T, in place of `classes_per_task`: ``K // n_tasks`` classes a task.
+    class_order : {"label", "random"} or sequence, default="label"
+        Order in which the classes arrive: sorted, drawn with the seed, or as listed.
+    protocol : {"honest", "paper"}, default="honest"
+        ``"honest"``: every class is used, and nothing is fitted outside the stream. ``"paper"``:
+        as in the paper's experiments, the last classes to arrive, which do not fill a task, are
+        dropped before the split, and a scale is fitted on all rows kept, held-out ones among them.
+    scale : bool, default=False
+        Whether columns are standardised: ``"honest"`` by the mean and standard deviation of the
+        training rows up to the row itself, which stay as they are after the first task or 1,000
+        rows, whichever comes first; ``"paper"`` by those of all rows kept.
+    blur : float, default=0.0
+        Width of the task borders, in lengths of a task: the place of every training row is shifted
+        at random by up to ``blur / 2`` times the length of its task, either way, and the rows are
+        put in the order of the shifted places. At 0 the borders are sharp.
     test_size : float, default=0.2
         Share of rows held out, in (0, 1).
     seed : int, default=42
@@ -60,13 +91,14 @@ class ClassIncrementalStream:
     Attributes
     ----------
     classes : tuple
-        All K labels, in label order.
+        The K labels in label order.
     n_features : int
         Number of columns d.
     n_rows : int
         Rows of the training stream n.
     boundaries : ndarray of int64, shape (T,)
-        Training rows up to the end of each task; the last entry is `n_rows`.
+        Training rows up to the end of each task; the last entry is `n_rows`. Where
+        borders are blurred, they are given as they would be if sharp.
     X_train : ndarray of float64, shape (n, d)
         The whole training stream, in order.
     y_train : ndarray of shape (n,)
@@ -77,14 +109,19 @@ class ClassIncrementalStream:
     Raises
     ------
     ValueError
-        If X is not a numeric table, y is not one label a row, their lengths differ, there are no
-        rows, a label is missing, an option is out of range, or the split would leave a class
-        without training rows or the stream without test rows.
+        If X is not a numeric table or holds infinity, y is not one label a row, their lengths
+        differ, there are no rows, a label is missing, text and numbers are mixed in y, an option is
+        out of range or at odds with another, or the split would leave a class without training rows
+        or the stream without test rows.
 
     Notes
     -----
     Iterating gives one `Task` after another; ``len`` is the number of tasks T. A class with one row
-    cannot be stratified: its row goes to train, and it is not tested.
+    cannot be stratified: its row goes to train, and it is not tested. A class with so few rows that
+    its share of the held-out rows is rounded to none is not tested either.
+
+    A scale that moves on as classes arrive would be of no use: what a model keeps of old classes is
+    in the old scale.
 
     Examples
     --------
@@ -96,6 +133,9 @@ class ClassIncrementalStream:
     [(0, 1, 2, 3), (4, 5, 6, 7, 8, 9)]
     >>> stream.n_rows, stream.boundaries
     (1437, array([ 576, 1437]))
+    >>> stream = ClassIncrementalStream(digits.X, digits.y, n_tasks=4, protocol="paper")
+    >>> [task.classes for task in stream]
+    [(0, 1), (2, 3), (4, 5), (6, 7)]
     """
 
     def __init__(
@@ -103,7 +143,12 @@ class ClassIncrementalStream:
         X: ArrayLike,
         y: ArrayLike,
         *,
-        classes_per_task: int = 2,
+        classes_per_task: int | None = None,
+        n_tasks: int | None = None,
+        class_order: ClassOrder = "label",
+        protocol: Protocol = "honest",
+        scale: bool = False,
+        blur: float = 0.0,
         test_size: float = 0.2,
         seed: int = 42,
     ) -> None:
@@ -112,10 +157,22 @@ class ClassIncrementalStream:
             raise ValueError(f"X has {len(rows)} rows and y has {len(labels)} labels: give as many")
         if not len(labels):
             raise ValueError("X and y are empty: a stream needs at least one class")
-        if classes_per_task < 1:
-            raise ValueError(f"classes_per_task={classes_per_task} must be at least 1")
         if not 0 < test_size < 1:
             raise ValueError(f"test_size={test_size} must be a share of rows between 0 and 1")
+        if not 0 <= blur < np.inf:
+            raise ValueError(f"blur={blur} must be 0, or the width of a border in task lengths")
+        if protocol not in _PROTOCOLS:
+            raise ValueError(f"protocol={protocol!r} must be one of {', '.join(_PROTOCOLS)}")
+
+        known = np.unique(labels)
+        arriving = _ordered(known, class_order, seed)
+        sizes = _task_sizes(len(known), classes_per_task, n_tasks, protocol)
+        if sum(sizes) < len(known):
+            arriving = arriving[: sum(sizes)]
+            used = np.isin(labels, arriving)
+            rows, labels = rows[used], labels[used]
+        if scale and protocol == "paper":
+            rows = standardise(rows, rows)
 
         classes, code = np.unique(labels, return_inverse=True)
         train, test = _stratified_split(code, test_size, seed)
@@ -125,24 +182,35 @@ class ClassIncrementalStream:
                 f"test_size={test_size} leaves class {classes[untrained[0]]!r} without a training "
                 "row: lower it"
             )
-        n_tasks = max(1, len(classes) // classes_per_task)
-        task_of = np.minimum(np.arange(len(classes)) // classes_per_task, n_tasks - 1)
+        task_of = np.empty(len(classes), dtype=np.int64)
+        task_of[np.searchsorted(classes, arriving)] = np.repeat(np.arange(len(sizes)), sizes)
         shuffle = np.random.default_rng(seed)
         members = [
-            shuffle.permutation(train[task_of[code[train]] == task]) for task in range(n_tasks)
+            shuffle.permutation(train[task_of[code[train]] == task]) for task in range(len(sizes))
         ]
         order = np.concatenate(members)
+        lengths = np.array([len(part) for part in members])
+        if blur:
+            reach = np.repeat(lengths, lengths) * (blur / 2)
+            moved = np.arange(len(order)) + reach * shuffle.uniform(-1, 1, len(order))
+            order = order[np.argsort(moved, kind="stable")]
 
         self.seed = seed
         self.classes: tuple[Any, ...] = tuple(classes.tolist())
         self.n_features: int = rows.shape[1]
         self.n_rows: int = len(order)
-        self.boundaries: NDArray[np.int64] = np.cumsum([len(part) for part in members])
-        self.X_train: NDArray[np.float64] = rows[order]
+        self.boundaries: NDArray[np.int64] = np.cumsum(lengths)
         self.y_train: NDArray[Any] = labels[order]
+        self.X_train: NDArray[np.float64] = rows[order]
+        self._first: NDArray[np.float64] | None = None
+        if scale and protocol == "honest":
+            # A copy: a view would keep all rows in memory a second time.
+            self._first = self.X_train[: min(lengths[0], _SCALED_BY)].copy()
+            rest = standardise(self.X_train[len(self._first) :], self._first)
+            self.X_train = np.vstack([standardise_as_they_come(self._first), rest])
         self._tasks: list[Task] = []
         for task, end in enumerate(self.boundaries):
-            stretch = slice(end - len(members[task]), end)
+            stretch = slice(end - lengths[task], end)
             held_out = test[task_of[code[test]] == task]
             self._tasks.append(
                 Task(
@@ -153,6 +221,39 @@ class ClassIncrementalStream:
                     y_test=labels[held_out],
                 )
             )
+
+    def prepare(self, X: NDArray[np.float64], learnt: int) -> NDArray[np.float64]:
+        """Give rows from outside the training stream the scale it has by then.
+
+        Parameters
+        ----------
+        X : ndarray of float64, shape (m, d)
+            Rows, such as `Task.X_test`.
+        learnt : int
+            Training rows that have been seen, at least 1.
+
+        Returns
+        -------
+        ndarray of float64, shape (m, d)
+            X itself if the scale does not come from the stream.
+
+        Raises
+        ------
+        ValueError
+            If `learnt` is below 1.
+
+        Examples
+        --------
+        >>> from mist.evaluation import ClassIncrementalStream
+        >>> X = [[0.0], [2.0], [4.0], [0.0], [2.0], [4.0]]
+        >>> stream = ClassIncrementalStream(X, list("aaabbb"), test_size=0.4, scale=True)
+        >>> task = next(iter(stream))
+        >>> stream.prepare(task.X_test, learnt=stream.n_rows).round(2).ravel().tolist()
+        [2.83, -1.41, 2.83]
+        """
+        if learnt < 1:
+            raise ValueError(f"learnt={learnt} must be at least 1: no row, no scale")
+        return X if self._first is None else standardise(X, self._first[:learnt])
 
     def __iter__(self) -> Iterator[Task]:
         """Give the tasks in stream order."""
@@ -170,6 +271,13 @@ def _table(X: ArrayLike) -> NDArray[np.float64]:
         raise ValueError(f"X must be numeric, encode text columns first: {error}") from error
     if rows.ndim != 2:
         raise ValueError(f"X must be a table of rows and columns, got shape {rows.shape}")
+    infinite = np.isinf(rows)
+    if infinite.any():
+        row, column = np.argwhere(infinite)[0].tolist()
+        raise ValueError(
+            f"X holds infinity in row {row}, column {column}: replace it, or use NaN for a missing "
+            "value"
+        )
     return rows
 
 
@@ -180,7 +288,53 @@ def _labels(y: ArrayLike) -> NDArray[Any]:
     for row, label in enumerate(labels.tolist()):
         if label is None or label != label:
             raise ValueError(f"y has no label in row {row}: drop the row or fill it in")
+    check_one_kind(labels.tolist())
     return labels
+
+
+def _ordered(known: NDArray[Any], order: ClassOrder, seed: int) -> NDArray[Any]:
+    """The classes in the order of their arrival."""
+    if isinstance(order, str):
+        if order not in ("label", "random"):
+            raise ValueError(f"class_order={order!r} must be 'label', 'random' or all the labels")
+        # Not the generator of rows: the rows of a task are shuffled alike in any order of classes.
+        return known if order == "label" else np.random.default_rng([seed, 1]).permutation(known)
+    listed = order.tolist() if isinstance(order, np.ndarray) else list(order)
+    wanted = known.tolist()
+    for label in listed:
+        if label not in wanted:
+            raise ValueError(f"class_order has {label!r}, which is no label of y")
+        if listed.count(label) > 1:
+            raise ValueError(f"class_order has {label!r} twice")
+    for label in wanted:
+        if label not in listed:
+            raise ValueError(f"class_order lacks the label {label!r}: list all of them")
+    return np.array(listed, dtype=known.dtype)
+
+
+def _task_sizes(
+    n_classes: int, classes_per_task: int | None, n_tasks: int | None, protocol: Protocol
+) -> list[int]:
+    """How many classes arrive with each task."""
+    if n_tasks is None:
+        per_task = 2 if classes_per_task is None else classes_per_task
+        if per_task < 1:
+            raise ValueError(f"classes_per_task={per_task} must be at least 1")
+        n_tasks = max(1, n_classes // per_task)
+        per_task = min(per_task, n_classes)
+    elif classes_per_task is not None:
+        raise ValueError(
+            f"classes_per_task={classes_per_task} and n_tasks={n_tasks} both set the tasks: "
+            "give only one"
+        )
+    elif not 1 <= n_tasks <= n_classes:
+        raise ValueError(f"n_tasks={n_tasks} must be between 1 and the {n_classes} classes of y")
+    else:
+        per_task = n_classes // n_tasks
+    sizes = [per_task] * n_tasks
+    if protocol == "honest":
+        sizes[-1] += n_classes - sum(sizes)
+    return sizes
 
 
 def _stratified_split(
@@ -199,6 +353,6 @@ def _stratified_split(
         )
     except ValueError as error:
         raise ValueError(
-            f"test_size={test_size} cannot be stratified over {len(code)} rows: {error}"
+            f"test_size={test_size} cannot be stratified over {len(shared)} rows: {error}"
         ) from error
     return np.concatenate([train, np.flatnonzero(single)]), test

@@ -1,18 +1,23 @@
 """The result of one class-incremental run."""
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 
+def _nothing() -> NDArray[Any]:
+    return np.zeros(0)
+
+
 @dataclass(frozen=True, eq=False)
 class StreamResult:
     """Everything measured in one run of a model over a class-incremental stream.
 
-    T is the number of tasks, n the number of training rows, m the number of checkpoints (one after
-    each chunk of rows). Accuracies are shares between 0 and 1.
+    T is the number of tasks, n the number of training rows, K of classes, m of checkpoints (one
+    after each chunk of rows) and E of evaluations on held-out rows. Accuracies are shares between 0
+    and 1; rates are rows a second.
 
     Examples
     --------
@@ -81,11 +86,47 @@ class StreamResult:
     nbytes: int
     """Bytes of the model's state at the end; 0 when the model does not report it."""
 
-    learn_seconds: float
-    """Seconds of test-then-train alone: tests after a task are not in it."""
+    seconds: float
+    """Seconds of test-then-train alone: neither compiling nor the held-out tests are in it."""
 
     rows_per_second: float
-    """``n / learn_seconds``."""
+    """Rate of test-then-train, ``n / seconds``."""
+
+    predict_rows_per_second: float = float("nan")
+    """Rate of ``predict`` on held-out rows, over all evaluations."""
+
+    learn_rows_per_second: float = float("nan")
+    """Rate of learning alone; NaN when it was not measured."""
+
+    compile_seconds: float = float("nan")
+    """Seconds spent on compiling, or on loading compiled code, before the run."""
+
+    classes: tuple[Any, ...] = ()
+    """The K labels in label order."""
+
+    evaluations: NDArray[Any] = field(default_factory=_nothing)
+    """Training rows learnt at each evaluation, shape (E,)."""
+
+    recall: NDArray[np.float64] = field(default_factory=_nothing)
+    """Recall of each class on held-out rows at each evaluation, shape (E, K); NaN for a class that
+    had not arrived or has no held-out rows."""
+
+    seen_accuracy: NDArray[np.float64] = field(default_factory=_nothing)
+    """Accuracy on the held-out rows of all classes seen so far, shape (E,)."""
+
+    anytime_accuracy: float = float("nan")
+    """Mean of `seen_accuracy`, see `mist.evaluation.anytime_accuracy`."""
+
+    depth: NDArray[Any] = field(default_factory=_nothing)
+    """Depth of the tree after each task, shape (T,); zeros when the model has none."""
+
+    leaf_impurity: NDArray[np.float64] = field(default_factory=_nothing)
+    """Gini impurity of the leaves, weighted by their masses, after each task, shape (T,); NaN when
+    the model does not report it."""
+
+    classes_per_leaf: NDArray[np.float64] = field(default_factory=_nothing)
+    """Mean number of classes a leaf knows (mean K_local) after each task, shape (T,); NaN when the
+    model does not report it."""
 
     def to_dict(self) -> dict[str, Any]:
         """Fields as plain Python values, ready for JSON.
@@ -112,6 +153,6 @@ class StreamResult:
 def _plain(value: Any) -> Any:
     if isinstance(value, np.ndarray):
         return _plain(value.tolist())
-    if isinstance(value, list):
+    if isinstance(value, list | tuple):
         return [_plain(item) for item in value]
     return None if value != value else value
