@@ -19,6 +19,7 @@ from mist.presets import PRESETS
 
 __all__ = ["app", "main"]
 
+_FAILED = 1
 _WRONG = 2
 _INTERRUPTED = 130
 
@@ -38,6 +39,22 @@ class Order(StrEnum):
 
     FILE = "file"
     CLASS_INCREMENTAL = "class-incremental"
+
+
+class Suite(StrEnum):
+    """Sets of data sets that `mist bench` knows by one name."""
+
+    QUICK = "quick"
+    STANDARD = "standard"
+    STRESS = "stress"
+    ALL = "all"
+
+
+class Protocol(StrEnum):
+    """How `mist bench` prepares data."""
+
+    HONEST = "honest"
+    PAPER = "paper"
 
 
 def main() -> None:
@@ -165,6 +182,89 @@ def run(
                 seed=seed,
             )
         )
+
+
+@app.command()
+def bench(
+    suite: Annotated[
+        Suite, typer.Option(help="Which data sets, and which methods unless named.")
+    ] = Suite.QUICK,
+    models: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME", help="Method to run; repeatable, or names joined by commas. See --list."
+        ),
+    ] = None,
+    datasets: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME", help="Data set in place of those of the suite; repeatable, or commas."
+        ),
+    ] = None,
+    seeds: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="N",
+            help="Seed; repeatable, or commas.  [default: 42,123,456,789,3330]",
+            show_default=False,
+        ),
+    ] = None,
+    protocol: Annotated[
+        Protocol,
+        typer.Option(help="Fit nothing outside the stream, or prepare the data as the paper does."),
+    ] = Protocol.HONEST,
+    jobs: Annotated[int, typer.Option(help="Runs at a time; -1: one a processor.")] = -1,
+    out: Annotated[
+        Path, typer.Option(help="Folder of the results; a grid that was stopped goes on from it.")
+    ] = Path("mist-bench"),
+    fresh: Annotated[
+        bool, typer.Option("--fresh", help="Do every run again, whatever the folder holds.")
+    ] = False,
+    retry_failed: Annotated[
+        bool, typer.Option("--retry-failed", help="Do failed runs again.")
+    ] = False,
+    list_only: Annotated[
+        bool, typer.Option("--list", help="List methods and data sets, and exit.")
+    ] = False,
+) -> None:
+    """Compare methods over data sets and seeds; write tables, plots and a report."""
+    with _tidy_errors():
+        from mist.commands import bench as command
+
+        if list_only:
+            command.list_all()
+            return
+        complete = command.bench(
+            command.BenchOptions(
+                suite=suite.value,
+                methods=_split("--models", models),
+                datasets=_split("--datasets", datasets),
+                seeds=_integers("--seeds", seeds),
+                protocol=protocol.value,
+                jobs=jobs,
+                out=out,
+                fresh=fresh,
+                retry_failed=retry_failed,
+            )
+        )
+    if not complete:
+        raise typer.Exit(_FAILED)
+
+
+def _split(option: str, names: list[str] | None) -> list[str]:
+    """The names of an option that is repeated or holds several joined by commas."""
+    parts = [part for name in names or [] for part in name.replace(",", " ").split()]
+    if names and not parts:
+        raise ValueError(f"{option} holds no name")
+    return parts
+
+
+def _integers(option: str, given: list[str] | None) -> list[int]:
+    texts = _split(option, given)
+    for text in texts:
+        if not text.isdecimal():
+            raise ValueError(f"{option} {text}: a seed is a whole number from 0 on")
+    return [int(text) for text in texts]
 
 
 @data_app.command("list")

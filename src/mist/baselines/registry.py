@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from mist import baselines
@@ -34,30 +34,40 @@ class Method:
     reference: str
     """Where the method was published."""
 
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    """Arguments that differ from the defaults of its class."""
 
-_Entry = tuple[Method, str, Mapping[str, Any]]
-"""A method, its class in `mist.baselines`, and the arguments that are not the defaults."""
+    made_by: str | None = None
+    """Its class in `mist.baselines`; None for a preset of `mist.MistClassifier`."""
+
+    scale: bool = False
+    """Whether it needs columns of like scale: distances, ridges and networks do."""
 
 
-def _river(kind: str, title: str, reference: str) -> dict[str, _Entry]:
+def _river(kind: str, title: str, reference: str) -> dict[str, Method]:
     """The two forms of a model of river."""
-    methods = {
-        kind: Method(title, "tree", "bench", f"{reference}; river's code"),
-        f"{kind}-no-reset": Method(
-            f"{title} (no reset)", "tree", "bench", f"{reference}; river's code"
-        ),
-    }
     return {
-        name: (method, "RiverClassifier", {"kind": kind, "no_reset": name != kind})
-        for name, method in methods.items()
+        name: Method(
+            title + suffix,
+            "tree",
+            "bench",
+            f"{reference}; river's code",
+            made_by="RiverClassifier",
+            parameters={"kind": kind, "no_reset": no_reset},
+        )
+        for name, suffix, no_reset in ((kind, "", False), (f"{kind}-no-reset", " (no reset)", True))
     }
 
 
-def _other(title: str, made_by: str, reference: str) -> _Entry:
-    return Method(title, "other", None, reference), made_by, {}
+def _other(title: str, made_by: str, reference: str, *, scale: bool = False) -> Method:
+    return Method(title, "other", None, reference, made_by=made_by, scale=scale)
 
 
-_BUILT: Mapping[str, _Entry] = {
+_ALL: Mapping[str, Method] = {
+    **{
+        name: Method(preset.title, preset.group, None, preset.reference, preset.parameters)
+        for name, preset in PRESETS.items()
+    },
     **_river(
         "efdt",
         "EFDT",
@@ -90,19 +100,24 @@ _BUILT: Mapping[str, _Entry] = {
         "NCM",
         "Mensink, Verbeek, Perronnin and Csurka, Distance-Based Image Classification: "
         "Generalizing to New Classes at Near-Zero Cost, PAMI 2013",
+        scale=True,
     ),
-    "rls": _other("RLS", "RLS", "Haykin, Adaptive Filter Theory: recursive least squares"),
+    "rls": _other(
+        "RLS", "RLS", "Haykin, Adaptive Filter Theory: recursive least squares", scale=True
+    ),
     "random-feature-rls": _other(
         "RLS on random features",
         "RandomFeatureRLS",
         "McDonnell et al., RanPAC: Random Projections and Pre-trained Models for Continual "
         "Learning, NeurIPS 2023",
+        scale=True,
     ),
     "pec": _other(
         "PEC",
         "PEC",
         "Zajac, Tuytelaars and van de Ven, Prediction Error-based Classification for "
         "Class-Incremental Learning, ICLR 2024",
+        scale=True,
     ),
     "gaussian-nb": _other(
         "Gaussian naive Bayes",
@@ -110,11 +125,6 @@ _BUILT: Mapping[str, _Entry] = {
         "Chan, Golub and LeVeque, Updating Formulae and a Pairwise Algorithm for Computing "
         "Sample Variances, COMPSTAT 1982",
     ),
-}
-
-_ALL = {
-    **{name: Method(p.title, p.group, None, p.reference) for name, p in PRESETS.items()},
-    **{name: method for name, (method, _, _) in _BUILT.items()},
 }
 
 METHODS: Mapping[str, Method] = {
@@ -164,14 +174,14 @@ def make(
     """
     if name not in METHODS:
         raise unknown_name("method", name, METHODS)
-    if name in PRESETS:
+    method = METHODS[name]
+    if method.made_by is None:
         return make_model(name, seed=seed, categorical_features=categorical_features)
-    method, made_by, arguments = _BUILT[name]
     if method.needs is not None:
         from mist.baselines.river_trees import load_river
 
         load_river()
-    model = getattr(baselines, made_by)(**arguments)
+    model = getattr(baselines, method.made_by)(**method.parameters)
     given = {
         "random_state": seed,
         "categorical_features": list(categorical_features) if categorical_features else None,

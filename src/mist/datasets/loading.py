@@ -26,6 +26,7 @@ def load(
     pca: int | None = None,
     basic: bool = False,
     n_classes: int | None = None,
+    per_class: int | None = None,
 ) -> Dataset:
     r"""Load a data set by name, and fetch it if need be.
 
@@ -54,6 +55,9 @@ def load(
         Only "hapt": keep the six basic activities, labels 1 to 6.
     n_classes : int or None, default=None
         Only "random_means": classes K.
+    per_class : int or None, default=None
+        Only real sets, and not with `rows`: use only the first so many rows of each class, or all
+        of a class that has fewer.
 
     Returns
     -------
@@ -82,7 +86,7 @@ def load(
     (600, 8)
     """
     entry = find_entry(name)
-    _check_options(entry, pca=pca, basic=basic, n_classes=n_classes)
+    _check_options(entry, pca=pca, basic=basic, n_classes=n_classes, per_class=per_class)
     if entry.kind == "generated":
         return generate(entry, rows, 0 if seed is None else seed, n_classes)
     arrays = _bundled(entry) if entry.kind == "bundled" else _from_file(entry)
@@ -90,6 +94,12 @@ def load(
     n_train = int(arrays["n_train"]) if "n_train" in arrays else None
 
     keep = np.flatnonzero(y <= _BASIC_ACTIVITIES) if basic else np.arange(len(y))
+    if per_class is not None:
+        if rows is not None or per_class < 1:
+            raise ValueError(
+                f"per_class={per_class} must be at least 1 and cannot go with rows={rows}"
+            )
+        keep = keep[_place_in_class(y[keep]) < per_class]
     if rows is not None:
         keep = _drawn(entry, keep, rows, seed)
     if n_train is not None:
@@ -120,6 +130,7 @@ def load(
 def _check_options(entry: Entry, **options: Any) -> None:
     for_sets = {"pca": entry.pixels, "basic": entry.name == "hapt"}
     for_sets["n_classes"] = entry.name == "random_means"
+    for_sets["per_class"] = entry.kind != "generated"
     for option, value in options.items():
         if value not in (None, False) and not for_sets[option]:
             raise ValueError(f"{option}={value} does not apply to data set {entry.name!r}")
@@ -146,6 +157,15 @@ def _from_file(entry: Entry) -> dict[str, NDArray[Any]]:
             stacklevel=3,
         )
     return arrays
+
+
+def _place_in_class(y: NDArray[Any]) -> NDArray[np.intp]:
+    """How many rows of the same class are before each row."""
+    order = np.argsort(y, kind="stable")
+    _, first, counts = np.unique(y[order], return_index=True, return_counts=True)
+    place = np.empty(len(y), dtype=np.intp)
+    place[order] = np.arange(len(y)) - np.repeat(first, counts)
+    return place
 
 
 def _drawn(entry: Entry, keep: NDArray[Any], rows: int, seed: int | None) -> NDArray[Any]:

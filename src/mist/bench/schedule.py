@@ -1,0 +1,212 @@
+"""Doing the runs of a grid in parallel, and going on after an interruption."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import fmean
+
+from mist.bench.record import Record, Run
+from mist.bench.store import forget, read_records, write_record
+from mist.bench.work import perform
+
+__all__ = ["Progress", "iter_grid", "run_grid"]
+
+
+@dataclass(frozen=True, eq=False)
+class Progress:
+    """Where a grid is.
+
+    Examples
+    --------
+    >>> Progress(None, done=3, total=4, failed=0, seconds_left=10.0).done
+    3
+    """
+
+    record: Record | None
+    """The run that has just ended; None at the start."""
+
+    done: int
+    """Runs that have ended, those found in the folder among them."""
+
+    total: int
+    """Runs of the grid."""
+
+    failed: int
+    """Runs of those done that ended with an error."""
+
+    seconds_left: float | None
+    """Estimate of the time still needed; None while nothing is known."""
+
+
+def iter_grid(
+    runs: Sequence[Run],
+    folder: Path,
+    *,
+    jobs: int | None = None,
+    fresh: bool = False,
+    retry_failed: bool = False,
+) -> Iterator[Progress]:
+    """Do all runs that the folder does not hold yet, and write a file for each as it ends.
+
+    Parameters
+    ----------
+    runs : sequence of Run
+        The plan.
+    folder : Path
+        Folder of the grid.
+    jobs : int or None, default=None
+        Processes, as joblib counts them; None leaves it to the joblib backend in force, so that
+        ``joblib.parallel_config("dask")`` hands the runs to a cluster.
+    fresh : bool, default=False
+        Delete what the folder holds of these runs first, and do every one.
+    retry_failed : bool, default=False
+        Do those runs again that ended with an error.
+
+    Yields
+    ------
+    Progress
+        Once at the start, then after each run, in the order in which they end.
+
+    Raises
+    ------
+    mist.bench.StoreError
+        If the folder holds results of another version or of other settings.
+    OSError
+        If a result file cannot be written.
+
+    Notes
+    -----
+    A worker that is killed from outside takes the runs in work with it. They are then done again
+    one at a time, and the one whose worker is killed a second time counts as failed.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from mist.bench import plan
+    >>> runs = plan(methods=["ncm"], datasets=["iris"], seeds=[1, 2])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     first = [step.done for step in iter_grid(runs, Path(folder), jobs=1)]
+    ...     second = [step.done for step in iter_grid(runs, Path(folder), jobs=1)]
+    >>> first, second
+    ([0, 1, 2], [2])
+    """
+    if fresh:
+        # Not left to be overwritten: after an interruption the grid goes on without `fresh`.
+        forget(folder, runs)
+    known = read_records(folder, runs)
+    if retry_failed:
+        known = {run: record for run, record in known.items() if not record.failed}
+    yield _progress(None, known, runs, jobs)
+    for record in _perform([run for run in runs if run not in known], jobs):
+        write_record(folder, record)
+        known[record.run] = record
+        yield _progress(record, known, runs, jobs)
+
+
+def run_grid(
+    runs: Sequence[Run],
+    folder: Path,
+    *,
+    jobs: int | None = None,
+    fresh: bool = False,
+    retry_failed: bool = False,
+) -> list[Record]:
+    """Do a grid to its end.
+
+    Parameters
+    ----------
+    runs, folder, jobs, fresh, retry_failed
+        As for `iter_grid`.
+
+    Returns
+    -------
+    list of Record
+        One a run, in the order of the plan.
+
+    Raises
+    ------
+    mist.bench.StoreError, OSError
+        As `iter_grid`.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from mist.bench import plan
+    >>> runs = plan(methods=["ncm"], datasets=["iris"], seeds=[1])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     [record.failed for record in run_grid(runs, Path(folder), jobs=1)]
+    [False]
+    """
+    for _ in iter_grid(runs, folder, jobs=jobs, fresh=fresh, retry_failed=retry_failed):
+        pass
+    return list(read_records(folder, runs).values())
+
+
+def _perform(runs: Sequence[Run], jobs: int | None) -> Iterator[Record]:
+    from joblib import Parallel, delayed
+    from joblib.externals.loky.process_executor import TerminatedWorkerError
+
+    waiting = dict.fromkeys(runs)
+    while waiting:
+        parallel = Parallel(n_jobs=jobs, return_as="generator_unordered")
+        try:
+            for record in parallel([delayed(perform)(run) for run in waiting]):
+                del waiting[record.run]
+                yield record
+        except TerminatedWorkerError:
+            yield from _find_killer(waiting, jobs)
+
+
+def _find_killer(waiting: dict[Run, None], jobs: int | None) -> Iterator[Record]:
+    """Do the runs that may have been in work one by one, up to the one that kills its worker."""
+    from joblib import Parallel, delayed, effective_n_jobs
+    from joblib.externals.loky.process_executor import TerminatedWorkerError
+
+    for run in list(waiting)[: 2 * effective_n_jobs(jobs)]:
+        killed = False
+        try:
+            (record,) = Parallel(n_jobs=2)([delayed(perform)(run)])
+        except TerminatedWorkerError:
+            killed = True
+            record = Record(run, error="its process was killed from outside; was memory short?")
+        del waiting[run]
+        yield record
+        if killed:
+            return
+
+
+def _progress(
+    record: Record | None, known: dict[Run, Record], runs: Sequence[Run], jobs: int | None
+) -> Progress:
+    return Progress(
+        record,
+        done=len(known),
+        total=len(runs),
+        failed=sum(record.failed for record in known.values()),
+        seconds_left=_time_left(known, runs, jobs),
+    )
+
+
+def _time_left(known: dict[Run, Record], runs: Sequence[Run], jobs: int | None) -> float | None:
+    """Time of the runs still to do, each as long as its like took, over the processes."""
+    if len(known) == len(runs):
+        return 0.0
+    if not known:
+        return None
+    from joblib import effective_n_jobs
+
+    same: dict[tuple[str, str], list[float]] = defaultdict(list)
+    methods: dict[str, list[float]] = defaultdict(list)
+    for run, record in known.items():
+        same[run.method, run.dataset].append(record.seconds)
+        methods[run.method].append(record.seconds)
+    overall = fmean(record.seconds for record in known.values())
+    left = 0.0
+    for run in runs:
+        if run not in known:
+            times = same.get((run.method, run.dataset)) or methods.get(run.method)
+            left += fmean(times) if times else overall
+    return left / max(1, effective_n_jobs(jobs))

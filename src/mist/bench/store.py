@@ -1,0 +1,217 @@
+"""The folder of a grid: one small file a run, written whole or not at all."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+from mist import __version__
+from mist.bench.record import Record, Run
+from mist.bench.work import describe
+
+__all__ = [
+    "StoreError",
+    "forget",
+    "path_of",
+    "read_record",
+    "read_records",
+    "write_record",
+    "write_text",
+]
+
+_FORMAT = 1
+
+
+class StoreError(ValueError):
+    """A result file was written under other settings than those asked for now.
+
+    Examples
+    --------
+    >>> issubclass(StoreError, ValueError)
+    True
+    """
+
+
+def path_of(folder: Path, run: Run) -> Path:
+    """Return where the result file of a run belongs.
+
+    Parameters
+    ----------
+    folder : Path
+        Folder of the grid.
+    run : Run
+        The run.
+
+    Returns
+    -------
+    Path
+        ``folder/runs/PROTOCOL/DATASET/METHOD-SEED.json``.
+
+    Examples
+    --------
+    >>> path_of(Path("out"), Run("iris", "ncm", 42, "paper")).as_posix()
+    'out/runs/paper/iris/ncm-42.json'
+    """
+    return folder / "runs" / run.protocol / run.dataset / f"{run.method}-{run.seed}.json"
+
+
+def write_record(folder: Path, record: Record) -> Path:
+    """Write the result file of a run.
+
+    Parameters
+    ----------
+    folder : Path
+        Folder of the grid.
+    record : Record
+        Outcome of the run.
+
+    Returns
+    -------
+    Path
+        The file.
+
+    Raises
+    ------
+    OSError
+        If it cannot be written; an earlier file is then as it was.
+    """
+    path = path_of(folder, record.run)
+    content = {
+        "format": _FORMAT,
+        "mist": __version__,
+        "settings": describe(record.run),
+        "record": asdict(record),
+    }
+    write_text(path, json.dumps(content, allow_nan=False, indent=1) + "\n")
+    return path
+
+
+def read_record(folder: Path, run: Run) -> Record | None:
+    """Read the result file of a run.
+
+    Parameters
+    ----------
+    folder : Path
+        Folder of the grid.
+    run : Run
+        The run.
+
+    Returns
+    -------
+    Record or None
+        None if the run has not been done, or its file is damaged: then it has to be done again.
+
+    Raises
+    ------
+    StoreError
+        If the file was written by another version of the library or under other settings, which
+        must not be mixed with new results.
+    """
+    path = path_of(folder, run)
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+        made_by = (content["format"], content["mist"])
+        settings, fields = content["settings"], content["record"]
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except (ValueError, TypeError, KeyError):
+        return None
+    wanted = (_FORMAT, __version__)
+    # Through JSON and back, as the settings in the file went.
+    if made_by != wanted or settings != json.loads(json.dumps(describe(run))):
+        difference = (
+            f"by version {made_by[1]} (format {made_by[0]}), this is {__version__} ({_FORMAT})"
+            if made_by != wanted
+            else "under other settings"
+        )
+        raise StoreError(
+            f"{path} was written {difference}: choose another folder, or run everything again "
+            "with fresh=True (--fresh)"
+        )
+    return _parse(run, fields)
+
+
+def _parse(run: Run, fields: Any) -> Record | None:
+    try:
+        record = Record(**{**fields, "run": Run(**fields["run"])})
+    except (TypeError, KeyError):
+        return None
+    return record if record.run == run else None
+
+
+def forget(folder: Path, runs: Iterable[Run]) -> None:
+    """Delete the result files of runs, so that all of them have to be done again.
+
+    Parameters
+    ----------
+    folder : Path
+        Folder of the grid.
+    runs : iterable of Run
+        The plan.
+
+    Raises
+    ------
+    OSError
+        If one cannot be deleted.
+    """
+    for run in runs:
+        path_of(folder, run).unlink(missing_ok=True)
+
+
+def read_records(folder: Path, runs: Iterable[Run]) -> dict[Run, Record]:
+    """Read the result files of all runs that have been done.
+
+    Parameters
+    ----------
+    folder : Path
+        Folder of the grid.
+    runs : iterable of Run
+        The plan.
+
+    Returns
+    -------
+    dict of Run to Record
+        In the order of the plan.
+
+    Raises
+    ------
+    StoreError
+        As `read_record`.
+    """
+    found = {run: read_record(folder, run) for run in runs}
+    return {run: record for run, record in found.items() if record is not None}
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a file so that nobody ever sees half of it.
+
+    Parameters
+    ----------
+    path : Path
+        The file; its folder is made if need be.
+    text : str
+        What goes into it, as UTF-8.
+
+    Raises
+    ------
+    OSError
+        If it cannot be written; an earlier file is then as it was.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    # Not by tempfile: its files are for the owner only, these for all whom the folder is open to.
+    part = path.with_name(f".{path.name}-{uuid4().hex}.part")
+    try:
+        with part.open("x", encoding="utf-8", newline="\n") as file:
+            file.write(text)
+        os.replace(part, path)
+    except BaseException:
+        part.unlink(missing_ok=True)
+        raise
+    # A process that was killed while it wrote this file has left its part behind.
+    for left in path.parent.glob(f".{path.name}-*.part"):
+        left.unlink(missing_ok=True)

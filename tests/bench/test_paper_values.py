@@ -1,0 +1,437 @@
+import csv
+import math
+import statistics
+from dataclasses import replace
+from importlib import resources
+
+import pytest
+
+from mist.baselines import METHODS
+from mist.bench import paper
+from mist.bench.paper import (
+    PAPER_TABLES,
+    Comparison,
+    PaperCell,
+    compare,
+    comparison_tables,
+    read_paper,
+    reason_for,
+)
+from mist.bench.record import MEASURES, Record, Run
+from mist.bench.tables import to_csv, to_latex, to_markdown
+from mist.datasets import REGISTRY
+
+SEEDS = (42, 123, 456, 789, 3330)
+
+# The last column of the paper's tables: the mean over the data sets of a row.
+ROW_MEANS = {
+    "tree-results": {
+        "mist-g": 0.8225,
+        "mist-k": 0.8323,
+        "vfdt": 0.6397,
+        "rutkowski": 0.7995,
+        "efdt-no-reset": 0.3406,
+        "hat-no-reset": 0.4374,
+        "arf-no-reset": 0.7578,
+    },
+    "nontree-results": {
+        "mist-g": 0.8225,
+        "mist-k": 0.8323,
+        "slda": 0.8420,
+        "sqda": 0.8863,
+        "ncm": 0.7845,
+        "rls": 0.7902,
+        "pec": 0.7857,
+    },
+    "stress": {
+        "mist-g": 0.8188,
+        "mist-k": 0.8559,
+        "slda": 0.7180,
+        "sqda": 0.8553,
+        "arf-no-reset": 0.8350,
+        "pec": 0.7625,
+    },
+    "main-forgetting": {
+        "mist-g": 0.0530,
+        "mist-k": 0.0714,
+        "vfdt": 0.3554,
+        "rutkowski": 0.0945,
+        "efdt-no-reset": 0.2901,
+        "hat-no-reset": 0.2488,
+        "slda": 0.0724,
+        "sqda": 0.0397,
+        "ncm": 0.0912,
+        "rls": 0.1191,
+        "pec": 0.0748,
+    },
+}
+
+# The one row whose cells have another mean: theirs is .7858.
+SLIPS = {("nontree-results", "pec"): 1e-4}
+
+
+def cells_of(table):
+    return [cell for cell in read_paper() if cell.table == table]
+
+
+def record(method, dataset, seed, protocol="paper", error=None, **measures):
+    # As many classes and tasks as the two sets have on which the paper counts an empty class.
+    real = {"hapt": 5, "shuttle": 6}.get(dataset, 10)
+    return Record(
+        Run(dataset, method, seed, protocol),
+        error=error,
+        measures=measures,
+        shape={"classes": real, "tasks": real},
+    )
+
+
+def without_empty_class(dataset, measure, value):
+    """A figure of the paper as it is over the classes that have rows."""
+    share = {
+        ("hapt", "final_accuracy"): 5 / 6,
+        ("hapt", "average_forgetting"): 4 / 5,
+        ("shuttle", "final_accuracy"): 6 / 7,
+        ("shuttle", "average_forgetting"): 5 / 6,
+    }
+    return value / share.get((dataset, measure), 1)
+
+
+def like_the_paper(shift=0.0):
+    """Runs whose figures are the paper's, all moved by the same amount."""
+    ours = {"final_accuracy": "mean_class_recall"}
+    means = {
+        (c.method, c.dataset, c.measure): without_empty_class(c.dataset, c.measure, c.mean + shift)
+        for c in read_paper()
+    }
+    return [
+        record(method, dataset, seed, **{ours.get(measure, measure): mean})
+        for (method, dataset, measure), mean in means.items()
+        for seed in SEEDS
+    ]
+
+
+def rows_of(comparisons, name):
+    (table,) = (t for t in comparison_tables(comparisons) if t.name == name)
+    return table.rows
+
+
+# --- the files ---------------------------------------------------------------------------------
+
+
+def test_every_key_is_known():
+    for cell in read_paper():
+        assert cell.table in PAPER_TABLES
+        assert cell.method in METHODS, cell
+        assert cell.dataset in REGISTRY, cell
+        assert cell.measure in MEASURES, cell
+
+
+@pytest.mark.parametrize(
+    ("table", "n_cells", "n_methods", "n_datasets", "measures"),
+    [
+        ("tree-results", 70, 7, 10, {"final_accuracy"}),
+        ("nontree-results", 70, 7, 10, {"final_accuracy"}),
+        ("stress", 48, 6, 8, {"final_accuracy"}),
+        ("noreset", 24, 4, 6, {"final_accuracy"}),
+        ("main-forgetting", 110, 11, 10, {"average_forgetting"}),
+        ("memory", 32, 9, 2, {"nbytes", "rows_per_second"}),
+    ],
+)
+def test_every_cell_of_a_table_is_there_once(table, n_cells, n_methods, n_datasets, measures):
+    cells = cells_of(table)
+    assert len(cells) == len({(c.method, c.dataset, c.measure) for c in cells}) == n_cells
+    assert len({c.method for c in cells}) == n_methods
+    assert len({c.dataset for c in cells}) == n_datasets
+    assert {c.measure for c in cells} == measures
+
+
+@pytest.mark.parametrize("table", sorted(ROW_MEANS))
+def test_row_means_as_printed(table):
+    assert {c.method for c in cells_of(table)} == set(ROW_MEANS[table])
+    for method, printed in ROW_MEANS[table].items():
+        row = [c.mean for c in cells_of(table) if c.method == method]
+        # The means are those of the printed cells: half a unit of their last place, so that
+        # every single wrong digit of a cell shows.
+        mean = statistics.fmean(row)
+        assert mean == pytest.approx(printed + SLIPS.get((table, method), 0.0), abs=5.1e-5), method
+
+
+def test_what_is_printed_twice_is_printed_alike():
+    printed = {}
+    for cell in read_paper():
+        key = cell.method, cell.dataset, cell.measure
+        assert printed.setdefault(key, cell.mean) == cell.mean, cell
+
+
+def test_spreads():
+    without = {c.table for c in read_paper() if c.sd is None}
+    assert without == {"noreset", "memory"}
+    assert all(0 <= c.sd < 0.2 for c in read_paper() if c.sd is not None)
+
+
+def test_bytes_are_bytes():
+    sizes = {(c.method, c.dataset): c.mean for c in read_paper() if c.measure == "nbytes"}
+    assert MEASURES["nbytes"].write(sizes["mist-g", "covertype"]) == "2,596.6"
+    assert MEASURES["nbytes"].write(sizes["ncm", "mnist"]) == "8.8"
+
+
+def test_every_file_is_read():
+    folder = resources.files("mist.bench") / "reference"
+    found = {file.name for file in folder.iterdir() if file.name.endswith(".csv")}
+    assert found == {f"{name}.csv" for name in (*PAPER_TABLES, "reasons")}
+
+
+# --- reasons -----------------------------------------------------------------------------------
+
+
+def test_reasons_name_known_things():
+    file = resources.files("mist.bench") / "reference" / "reasons.csv"
+    rows = list(csv.reader(file.read_text(encoding="utf-8").splitlines()))
+    assert rows[0] == ["measure", "method", "dataset", "reason"]
+    keys = [tuple(row[:3]) for row in rows[1:]]
+    assert len(set(keys)) == len(keys)
+    for measure, method, dataset, reason in rows[1:]:
+        assert measure in ("*", *paper._JUDGED)
+        assert method in ("*", *METHODS)
+        assert dataset in ("*", *REGISTRY)
+        assert reason.strip() == reason != ""
+
+
+@pytest.fixture
+def reasons(monkeypatch):
+    """Reasons by (measure, method, dataset) instead of those of the file."""
+
+    def put(*keys):
+        rows = [
+            {"measure": a, "method": b, "dataset": c, "reason": f"{a} {b} {c}"} for a, b, c in keys
+        ]
+        monkeypatch.setattr(paper, "_rows", lambda name: rows)
+
+    paper._reasons.cache_clear()
+    yield put
+    paper._reasons.cache_clear()
+
+
+# From the most specific to the least: at each step the first of those left is taken.
+PRECEDENCE = [
+    ("m", "a", "d"),
+    ("*", "a", "d"),
+    ("m", "*", "d"),
+    ("m", "a", "*"),
+    ("*", "*", "d"),
+    ("*", "a", "*"),
+    ("m", "*", "*"),
+    ("*", "*", "*"),
+]
+
+
+@pytest.mark.parametrize("left", range(len(PRECEDENCE)))
+@pytest.mark.parametrize("backwards", [False, True])
+def test_most_specific_reason_wins(reasons, left, backwards):
+    keys = PRECEDENCE[left:]
+    reasons(*(reversed(keys) if backwards else keys))
+    assert reason_for("m", "a", "d") == " ".join(keys[0])
+
+
+def test_reasons_for_something_else_do_not_count(reasons):
+    reasons(("m", "a", "other"), ("m", "other", "d"), ("other", "a", "d"))
+    assert reason_for("m", "a", "d") is None
+
+
+# --- comparison --------------------------------------------------------------------------------
+
+
+def naive(records):
+    """(table, method, data set, measure) to (mean, sd, seeds, deviations), cell by cell."""
+    result = {}
+    for cell in read_paper():
+        key = "mean_class_recall" if cell.measure == "final_accuracy" else cell.measure
+        values = []
+        for r in records:
+            same = (r.run.method, r.run.dataset) == (cell.method, cell.dataset)
+            if same and r.error is None and r.run.protocol == "paper":
+                value = r.measures.get(key)
+                if value is not None:
+                    values.append(value / without_empty_class(cell.dataset, cell.measure, 1))
+        if not values:
+            continue
+        mean, sd = statistics.fmean(values), statistics.pstdev(values)
+        scale = max([x for x in (cell.sd, sd, 0.001) if x is not None])
+        judged = cell.measure in ("final_accuracy", "average_forgetting")
+        off = (mean - cell.mean) / scale if judged else math.nan
+        found = mean, sd, len(values), off
+        result[cell.table, cell.method, cell.dataset, cell.measure] = found
+    return result
+
+
+def test_compare_against_naive():
+    records = []
+    for i, cell in enumerate(read_paper()):
+        for j, seed in enumerate(SEEDS[: 1 + i % 5]):
+            value = None if (i + j) % 7 == 0 else 0.01 * ((13 * i + 29 * j) % 100)
+            records.append(
+                record(
+                    cell.method,
+                    cell.dataset,
+                    seed,
+                    protocol="honest" if (i + j) % 11 == 0 else "paper",
+                    error="MemoryError: too large" if (i + j) % 13 == 0 else None,
+                    mean_class_recall=value,
+                    final_accuracy=0.5,
+                    average_forgetting=value if i % 3 else 0.25,
+                    nbytes=1024.0 * i,
+                    rows_per_second=100.0 + j,
+                )
+            )
+    records.append(record("gaussian-nb", "wine", 42, mean_class_recall=0.9))
+    found = {}
+    for c in compare(records):
+        cell = c.cell
+        key = cell.table, cell.method, cell.dataset, cell.measure
+        found[key] = c.ours_mean, c.ours_sd, c.n_seeds, c.deviations
+    expected = naive(records)
+    assert list(found) == list(expected)
+    assert {key[0] for key in found} == set(PAPER_TABLES)
+    for key, figures in expected.items():
+        assert found[key] == pytest.approx(figures, abs=1e-9, nan_ok=True), key
+
+
+def test_nothing_to_compare():
+    failed = record("mist-g", "wine", 42, error="ValueError: no", mean_class_recall=0.97)
+    honest = record("mist-g", "wine", 42, protocol="honest", mean_class_recall=0.97)
+    assert compare([failed, honest]) == []
+    assert comparison_tables([]) == []
+
+
+@pytest.mark.parametrize(
+    ("ours", "verdict"),
+    # Antipodal, SQDA: .984 with a spread of .007.
+    [(0.984, "agrees"), (0.9975, "agrees"), (0.9701, "agrees"), (0.9985, "differs")],
+)
+def test_verdict_by_the_papers_spread(ours, verdict):
+    (c,) = compare([record("sqda", "antipodal", seed, mean_class_recall=ours) for seed in SEEDS])
+    assert c.verdict == verdict
+
+
+def test_a_spread_printed_as_zero_allows_for_rounding():
+    # SLDA on the first synthetic set: 1.000 with a spread of .000.
+    near = compare([record("slda", "synth10", 42, mean_class_recall=0.9985)])
+    far = compare([record("slda", "synth10", 42, mean_class_recall=0.9975)])
+    assert [c.verdict for c in near] == ["agrees"]
+    assert [c.verdict for c in far] == ["differs"]
+    assert far[0].deviations == pytest.approx(-2.5)
+
+
+def test_our_own_spread_counts():
+    # EFDT with resets on Pendigits: .196, and no spread.
+    values = (0.1, 0.2, 0.3, 0.2, 0.25)
+    records = [
+        record("efdt", "pendigits", s, mean_class_recall=v)
+        for s, v in zip(SEEDS, values, strict=True)
+    ]
+    (c,) = compare(records)
+    assert c.ours_sd == pytest.approx(statistics.pstdev(values))
+    assert c.deviations == pytest.approx((0.21 - 0.196) / c.ours_sd)
+
+
+def test_sizes_and_speeds_are_not_judged():
+    found = compare([record("ncm", "mnist", 42, nbytes=4096.0, rows_per_second=1e6)])
+    assert [c.verdict for c in found] == ["not judged"] * 2
+    tables = {t.name: t for t in comparison_tables(found)}
+    assert tables["paper-memory"].rows == (("NCM", "4.0 / 8.8", "1,000,000 / 31,815"),)
+    assert tables["paper-memory"].headings == (
+        "method",
+        "mnist: KB",
+        "mnist: rows/s, test then train",
+    )
+    assert "*" not in tables["paper-memory"].caption
+    assert tables["paper-differences"].rows == tables["paper-agreement"].rows == ()
+
+
+# --- tables ------------------------------------------------------------------------------------
+
+
+def test_tables_of_the_papers_own_figures():
+    found = compare(like_the_paper())
+    assert [c.cell for c in found] == list(read_paper())
+    assert {c.verdict for c in found if c.cell.table != "memory"} == {"agrees"}
+    assert rows_of(found, "paper-differences") == ()
+    assert rows_of(found, "paper-agreement") == (
+        (PAPER_TABLES["tree-results"], "70", "70", "100%"),
+        (PAPER_TABLES["nontree-results"], "70", "70", "100%"),
+        (PAPER_TABLES["main-forgetting"], "110", "110", "100%"),
+        (PAPER_TABLES["stress"], "48", "48", "100%"),
+        (PAPER_TABLES["noreset"], "24", "24", "100%"),
+    )
+
+
+def test_tables_of_other_figures():
+    found = compare(like_the_paper(shift=0.02))
+    tables = {t.name: t for t in comparison_tables(found)}
+    beside = tables["paper-tree-results"]
+    assert beside.headings[:3] == ("method", "synth10", "synth50")
+    assert beside.rows[0][:4] == (
+        METHODS["mist-g"].title,
+        "1.014 / 0.994 *",
+        "1.019 / 0.999 *",
+        "0.990 / 0.970",
+    )
+    for table in tables.values():
+        assert all(len(row) == len(table.headings) for row in table.rows)
+    differ = {
+        (c.cell.method, c.cell.dataset, c.cell.measure): c for c in found if c.verdict == "differs"
+    }
+    rows = tables["paper-differences"].rows
+    assert len(rows) == len(differ)
+    marks = sum(cell.endswith(" *") for t in tables.values() for row in t.rows for cell in row)
+    assert marks == sum(c.verdict == "differs" for c in found) > len(differ)
+    for method, dataset, measure, _, _, _, reason in rows:
+        key = next(
+            k
+            for k in differ
+            if (METHODS[k[0]].title, k[1], MEASURES[k[2]].title) == (method, dataset, measure)
+        )
+        assert reason == (reason_for(key[2], key[0], key[1]) or "not explained")
+    assert {row[-1] for row in rows} > {"not explained"}
+    assert rows[0] == (
+        METHODS["mist-g"].title,
+        "synth10",
+        "final accuracy",
+        "1.014 ± 0.000",
+        "0.994 ± 0.004",
+        "+5.0",
+        "not explained",
+    )
+
+
+def test_share_of_agreeing_cells():
+    cell = PaperCell("stress", "mist-g", "ring", "final_accuracy", 0.9, 0.01)
+    found = [
+        Comparison(replace(cell, dataset=dataset), 0.9 + 0.01 * off, 0.0, 5, off)
+        for dataset, off in (("ring", 0.0), ("skewed", -10.0), ("antipodal", 2.0))
+    ]
+    assert rows_of(found, "paper-agreement") == ((PAPER_TABLES["stress"], "3", "2", "67%"),)
+
+
+def test_a_hole_is_left_empty():
+    found = compare(
+        [
+            record("mist-g", "ring", 42, mean_class_recall=0.975),
+            record("slda", "antipodal", 42, mean_class_recall=0.171),
+        ]
+    )
+    (beside, _, _) = comparison_tables(found)
+    assert "* more than 2 standard deviations" in beside.caption
+    assert beside.headings == ("method", "antipodal", "ring")
+    assert beside.rows == (
+        (METHODS["mist-g"].title, "", "0.975 / 0.975"),
+        (METHODS["slda"].title, "0.171 / 0.171", ""),
+    )
+
+
+def test_tables_render():
+    for table in comparison_tables(compare(like_the_paper(shift=0.02))):
+        for write in (to_csv, to_latex, to_markdown):
+            text = write(table)
+            assert text.count("\n") >= len(table.rows)
+            assert all(row[0] in text for row in table.rows)
