@@ -71,7 +71,7 @@ def _tidy_errors() -> Iterator[None]:
         typer.echo("stopped", err=True)
         raise typer.Exit(_INTERRUPTED) from None
     except MemoryError:
-        typer.echo("error: not enough memory; --order file reads in chunks", err=True)
+        typer.echo("error: not enough memory (mist run --order file reads in chunks)", err=True)
         raise typer.Exit(_WRONG) from None
     except (ValueError, OSError, ImportError) as error:
         message = str(error)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from glob import escape
 from pathlib import Path
 from typing import BinaryIO
 from uuid import uuid4
@@ -42,7 +43,8 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
     'whole'
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(f".{path.name}-{uuid4().hex[:8]}.part")
+    # Not by tempfile: its files are for the owner only, these for all whom the folder is open to.
+    part = path.with_name(f".{path.name}-{uuid4().hex}.part")
     try:
         with part.open("xb") as file:
             yield file
@@ -52,6 +54,9 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
     except BaseException:
         part.unlink(missing_ok=True)
         raise
+    # A process that was killed while it wrote this file has left its part behind.
+    for left in path.parent.glob(f".{escape(path.name)}-*.part"):
+        left.unlink(missing_ok=True)
 
 
 def write_text(path: Path, text: str) -> None:

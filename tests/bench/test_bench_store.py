@@ -1,19 +1,16 @@
 import json
-import os
-import sys
 from dataclasses import asdict, replace
 
 import pytest
 
 from bench_records import record
-from mist.bench import Record, Run, StoreError, store
+from mist.bench import Run, StoreError, store
 from mist.bench.store import (
     forget,
     path_of,
     read_record,
     read_records,
     write_record,
-    write_text,
 )
 from mist.bench.work import perform
 
@@ -159,43 +156,6 @@ def test_forget(tmp_path):
     assert list(read_records(tmp_path, [kept, gone, never])) == [kept]
 
 
-@pytest.mark.parametrize("when", ["before", "in", "after"])
-def test_a_write_that_fails_leaves_the_old_file(tmp_path, monkeypatch, when):
-    path = write_record(tmp_path, record(RUN, 0.5))
-    before = path.read_bytes()
-
-    def fail(*_, **__):
-        raise OSError(28, "No space left on device")
-
-    if when == "before":
-        monkeypatch.setattr(store.Path, "open", fail)
-        error = OSError
-    elif when == "in":
-        error = UnicodeEncodeError
-    else:
-        monkeypatch.setattr(store.os, "replace", fail)
-        error = OSError
-    with pytest.raises(error):
-        write_text(path, "new" * 10_000 + ("\ud800" if when == "in" else ""))
-    monkeypatch.undo()
-    assert path.read_bytes() == before
-    assert [file.name for file in path.parent.iterdir()] == [path.name]
-
-
-def test_an_interrupt_while_writing_leaves_the_old_file(tmp_path, monkeypatch):
-    path = write_record(tmp_path, record(RUN, 0.5))
-    before = path.read_bytes()
-
-    def interrupt(*_):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(store.os, "replace", interrupt)
-    with pytest.raises(KeyboardInterrupt):
-        write_record(tmp_path, record(RUN, 0.6))
-    assert path.read_bytes() == before
-    assert [file.name for file in path.parent.iterdir()] == [path.name]
-
-
 def test_parts_left_by_a_kill_are_cleared_with_the_next_write(tmp_path):
     path = path_of(tmp_path, RUN)
     path.parent.mkdir(parents=True)
@@ -206,19 +166,3 @@ def test_parts_left_by_a_kill_are_cleared_with_the_next_write(tmp_path):
     assert read_record(tmp_path, RUN) is None
     write_record(tmp_path, record(RUN))
     assert sorted(path.parent.iterdir()) == sorted([path, others])
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="no such permissions there")
-def test_others_may_read_what_the_user_lets_them(tmp_path):
-    before = os.umask(0o022)
-    try:
-        path = write_record(tmp_path, Record(RUN))
-    finally:
-        os.umask(before)
-    assert path.stat().st_mode & 0o777 == 0o644
-
-
-def test_text_is_utf8_with_plain_line_ends(tmp_path):
-    path = tmp_path / "deep" / "er" / "x.csv"
-    write_text(path, "a\né\n")
-    assert path.read_bytes() == b"a\n\xc3\xa9\n"

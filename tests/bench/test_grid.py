@@ -82,12 +82,13 @@ def test_every_setting_names_a_set_and_options_that_apply(name, protocol):
     if "rows" in options:
         assert options["seed"] == 5
         assert options["rows"] < entry.rows
-    for scale in (False, True):
-        stream = setting.stream_options(protocol, scale=scale)
+    for method in (METHODS["mist-g"], METHODS["slda"], METHODS["ncm"]):
+        stream = setting.stream_options(protocol, method)
         assert set(stream) <= STREAM_OPTIONS
         assert stream["protocol"] == protocol
         assert ("n_tasks" in stream) != ("classes_per_task" in stream)
-        assert stream["scale"] is (setting.paper_scale if protocol == "paper" else scale)
+        in_paper = setting.paper_scale and method.group == "other"
+        assert stream["scale"] is (in_paper if protocol == "paper" else method.scale)
 
 
 def test_settings_have_titles_of_their_own_and_classes_enough():

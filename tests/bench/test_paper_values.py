@@ -341,7 +341,7 @@ def test_sizes_and_speeds_are_not_judged():
     assert tables["paper-memory"].rows == (("NCM", "4.0 / 8.8", "1,000,000 / 31,815"),)
     assert tables["paper-memory"].headings == (
         "method",
-        "mnist: KB",
+        "mnist: size of the model, KB",
         "mnist: rows/s, test then train",
     )
     assert "*" not in tables["paper-memory"].caption

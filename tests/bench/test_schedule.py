@@ -11,6 +11,7 @@ from mist.bench import MEASURES, Run, StoreError, iter_grid, plan, run_grid, sch
 from mist.bench.schedule import _time_left
 from mist.bench.store import path_of, read_records, write_record
 from mist.bench.work import perform
+from mist.datasets import DatasetError
 
 CHEAP = plan(methods=["ncm", "slda"], datasets=["iris"], seeds=[1, 2])
 MISSING = Run("outdoor", "ncm", 1, "honest")
@@ -145,6 +146,29 @@ def test_failures_are_kept_until_they_are_to_be_retried(tmp_path, monkeypatch):
         assert stamps(tmp_path)[path] == before[path]
 
 
+@pytest.mark.parametrize("reachable", [False, True])
+def test_what_is_missing_is_fetched_once_before_anything_runs(
+    tmp_path, no_data, monkeypatch, performed, reachable
+):
+    fetched = []
+
+    def download(entry):
+        fetched.append((entry.name, len(performed)))
+        if not reachable:
+            raise DatasetError("no network")
+
+    monkeypatch.setattr(schedule, "download", download)
+    # These runs need no file; what they stand for is told by their names only.
+    monkeypatch.setattr(schedule, "perform", lambda run: performed.append(run) or record(run))
+    names = ["letter", "iris", "outdoor", "mnist"]
+    runs = plan(methods=["ncm"], datasets=names, seeds=[1, 2])
+    write_record(tmp_path, record(runs[-1]))
+    write_record(tmp_path, record(runs[-2]))
+    run_grid(runs, tmp_path, jobs=1)
+    assert fetched == [("letter", 0)]
+    assert performed == runs[:-2]
+
+
 @pytest.mark.parametrize("backend", ["loky", "threading"])
 def test_figures_do_not_depend_on_where_a_run_is_done(tmp_path, backend):
     alone = run_grid(CHEAP, tmp_path / "alone", jobs=1)
@@ -231,4 +255,13 @@ def test_time_left():
     # SLDA on iris 10 s, on wine twice 10 s.
     both = known(ncm_iris_1=2.0, slda_iris_1=10.0)
     assert _time_left(both, runs, 1) == pytest.approx(2 + 4 + 10 + 20)
+    # NCM on iris as the other seed, not as NCM in general; SLDA, of which nothing is known, like
+    # the mean of all.
+    slow = known(ncm_iris_1=2.0, ncm_wine_1=6.0, ncm_wine_2=6.0)
+    assert _time_left(slow, runs, 1) == pytest.approx(2 + 4 * 14 / 3)
+    # A run that failed says how long its like will take, nothing more.
+    failed = {run: record(run, seconds=0.0, error="MemoryError") for run in runs[2:3]}
+    left = [run for run in runs if run.method == "ncm"]
+    assert runs[2].method == "ncm"
+    assert _time_left(known(ncm_wine_1=6.0) | failed, left, 1) == pytest.approx(0 + 6)
     assert _time_left({run: record(run) for run in runs}, runs, 1) == 0

@@ -1,6 +1,5 @@
 import json
 from time import perf_counter, sleep
-from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -425,25 +424,62 @@ def test_learning_apart_changes_nothing_else(blobs):
         assert timed.learn_rows_per_second > 0
 
 
-class Sleepy(Echo):
-    """Takes 20 ms to learn a chunk, whatever its size."""
+@pytest.fixture
+def clock(monkeypatch):
+    """What the runner takes for the clock; it moves when told to."""
 
-    learnt: ClassVar[list] = []
+    class Clock:
+        now = 0.0
 
-    def partial_fit(self, X, y):
-        sleep(0.02)
-        self.learnt.append((self, len(y)))
+        def __call__(self):
+            return self.now
+
+    clock = Clock()
+    monkeypatch.setattr(runner, "perf_counter", clock)
+    return clock
 
 
-@pytest.mark.parametrize(("limit", "chunks"), [(60, 5), (0.01, 1), (0.03, 2)])
-def test_the_rate_of_learning_is_that_of_a_copy_within_the_limit(blobs, limit, chunks):
-    Sleepy.learnt.clear()
-    model = Sleepy()
+def test_every_rate_has_its_own_clock(blobs, clock):
+    class Timed(Echo):
+        def prequential(self, X, y):
+            clock.now += 1
+            return super().prequential(X, y)
+
+        def partial_fit(self, X, y):
+            clock.now += 5
+
+        def predict(self, X):
+            clock.now += 3
+            return super().predict(X)
+
+    model = Timed()
+
+    def look(*_):
+        clock.now += 100
+
+    result = evaluate(model, blobs, chunk=50, tests_per_task=2, learn_apart=1e6, progress=look)
+    assert result.seconds == len(model.chunks)
+    assert result.rows_per_second == 240 / len(model.chunks)
+    assert result.predict_rows_per_second == sum(map(len, model.tests)) / (3 * len(model.tests))
+    assert result.learn_rows_per_second == 240 / (5 * 5)
+
+
+@pytest.mark.parametrize(("limit", "chunks"), [(1e6, 5), (0.1, 1), (3, 2), (4, 3)])
+def test_learning_apart_ends_with_the_chunk_in_which_time_is_up(blobs, clock, limit, chunks):
+    learnt = []
+
+    class Learner(Echo):
+        def partial_fit(self, X, y):
+            clock.now += 2
+            learnt.append((self, X, y))
+
+    model = Learner()
     result = evaluate(model, blobs, chunk=50, learn_apart=limit)
-    assert [rows for _, rows in Sleepy.learnt] == [50, 50, 50, 50, 40][:chunks]
-    assert not any(learner is model for learner, _ in Sleepy.learnt)
-    fastest = sum(rows for _, rows in Sleepy.learnt) / (0.02 * chunks)
-    assert fastest / 5 < result.learn_rows_per_second <= fastest
+    assert [len(y) for _, _, y in learnt] == [50, 50, 50, 50, 40][:chunks]
+    assert not any(learner is model for learner, _, _ in learnt)
+    rows = sum(len(y) for _, _, y in learnt)
+    assert np.array_equal(np.concatenate([X for _, X, _ in learnt]), blobs.X_train[:rows])
+    assert result.learn_rows_per_second == rows / (2 * chunks)
 
 
 def test_the_copy_that_learns_apart_is_made_before_the_run(blobs):
@@ -467,22 +503,9 @@ def test_without_partial_fit_learning_is_not_measured_apart(blobs):
     assert np.isnan(evaluate(Echo(), blobs, learn_apart=60).learn_rows_per_second)
 
 
-def test_the_rate_of_prediction_is_that_of_the_held_out_rows(blobs):
-    class Slow(Echo):
-        def predict(self, X):
-            sleep(0.01)
-            return super().predict(X)
-
-    model = Slow()
-    result = evaluate(model, blobs, tests_per_task=2)
-    fastest = sum(map(len, model.tests)) / (0.01 * len(model.tests))
-    assert fastest / 5 < result.predict_rows_per_second <= fastest
-
-
-def test_a_clock_too_coarse_gives_no_rates(blobs, monkeypatch):
-    monkeypatch.setattr(runner, "perf_counter", lambda: 7.0)
+def test_a_clock_too_coarse_gives_no_rates(blobs, clock):
     result = evaluate(NCM(), blobs, learn_apart=60)
-    assert result.seconds == 0
+    assert result.seconds == clock.now == 0
     for rate in ("rows_per_second", "predict_rows_per_second", "learn_rows_per_second"):
         assert np.isnan(getattr(result, rate))
 
@@ -565,3 +588,16 @@ def test_a_model_has_to_predict(blobs):
 
     with pytest.raises(TypeError, match="Mute has no predict"):
         evaluate(Mute(), blobs)
+
+
+@pytest.mark.parametrize("where", ["train", "test", "nowhere"])
+def test_missing_values_anywhere_are_told_before_the_clock_runs(monkeypatch, where):
+    X, y = np.arange(20.0)[:, None], np.repeat([0, 1], 10)
+    plain = ClassIncrementalStream(X, y, classes_per_task=1)
+    # Of the last task, so that nothing before it gives it away.
+    rows = {"train": plain.X_train, "test": list(plain)[-1].X_test, "nowhere": np.empty((0, 1))}
+    X[np.isin(X, rows[where][-1:])] = np.nan
+    told = []
+    monkeypatch.setattr(runner, "warm_up", lambda *_, missing: told.append(missing) or 0.0)
+    evaluate(Echo(), ClassIncrementalStream(X, y, classes_per_task=1))
+    assert told == [where != "nowhere"]

@@ -15,9 +15,9 @@ from mist.bench.plots import Plot, cost_plots, curve_plots, rank_plots, task_plo
 from mist.bench.record import MEASURES, Record, Run
 from mist.bench.scores import HEADLINE, scores
 from mist.bench.sentences import describe, headline, state, write_hours
-from mist.bench.store import write_text
 from mist.bench.summary import all_tables, recall_tables
 from mist.bench.tables import Table, to_csv, to_latex, to_markdown
+from mist.files import write_text
 from mist.report.document import render
 
 __all__ = ["render_bench", "write_reports"]
@@ -108,7 +108,8 @@ def write_reports(
     ----------
     folder : path-like
         Where ``report.html`` and ``tables/`` go; made if need be. Files of the same names are
-        replaced, each at once, so that nobody ever sees half of one.
+        replaced, each at once, so that nobody ever sees half of one, and tables of an earlier
+        report that this one does not have are removed.
     records, title, intro, datasets, planned, made, comparison
         As for `render_bench`.
 
@@ -147,6 +148,10 @@ def write_reports(
             files[path] = write(table)
     for path, text in files.items():
         write_text(Path(folder, path), text)
+    for suffix, _ in _FORMATS:
+        for old in Path(folder, "tables").glob(f"*{suffix}"):
+            if old.relative_to(folder) not in files:
+                old.unlink()
     return [Path(folder, path) for path in files]
 
 

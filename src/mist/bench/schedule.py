@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
 
 from mist.bench.record import Record, Run
 from mist.bench.store import forget, read_records, write_record
+from mist.bench.suites import SETTINGS
 from mist.bench.work import perform
+from mist.datasets.download import download
+from mist.datasets.registry import REGISTRY
+from mist.datasets.store import DatasetError, locate
 
 __all__ = ["Progress", "iter_grid", "run_grid"]
 
@@ -79,6 +84,8 @@ def iter_grid(
 
     Notes
     -----
+    Data sets that are not here are downloaded first, before the first step.
+
     A worker that is killed from outside takes the runs in work with it. They are then done again
     one at a time, and the one whose worker is killed a second time counts as failed.
 
@@ -99,8 +106,10 @@ def iter_grid(
     known = read_records(folder, runs)
     if retry_failed:
         known = {run: record for run, record in known.items() if not record.failed}
+    left = [run for run in runs if run not in known]
+    _fetch(run.dataset for run in left)
     yield _progress(None, known, runs, jobs)
-    for record in _perform([run for run in runs if run not in known], jobs):
+    for record in _perform(left, jobs):
         write_record(folder, record)
         known[record.run] = record
         yield _progress(record, known, runs, jobs)
@@ -143,6 +152,14 @@ def run_grid(
     for _ in iter_grid(runs, folder, jobs=jobs, fresh=fresh, retry_failed=retry_failed):
         pass
     return list(read_records(folder, runs).values())
+
+
+def _fetch(names: Iterable[str]) -> None:
+    """Download what is not here, before several processes do so at once."""
+    for entry in [REGISTRY[SETTINGS[name].dataset] for name in dict.fromkeys(names)]:
+        if entry.kind == "file" and entry.download is not None and locate(entry) is None:
+            with suppress(DatasetError):  # each run on it will say why
+                download(entry)
 
 
 def _perform(runs: Sequence[Run], jobs: int | None) -> Iterator[Record]:
@@ -202,7 +219,8 @@ def _time_left(known: dict[Run, Record], runs: Sequence[Run], jobs: int | None) 
     methods: dict[str, list[float]] = defaultdict(list)
     for run, record in known.items():
         same[run.method, run.dataset].append(record.seconds)
-        methods[run.method].append(record.seconds)
+        if not record.failed:  # errors come early, and tell nothing of other data sets
+            methods[run.method].append(record.seconds)
     overall = fmean(record.seconds for record in known.values())
     left = 0.0
     for run in runs:

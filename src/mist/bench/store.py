@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterable
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
 
 from mist import __version__
 from mist.bench.record import Record, Run
 from mist.bench.work import describe
+from mist.files import write_text
 
 __all__ = [
     "StoreError",
@@ -21,7 +20,6 @@ __all__ = [
     "read_record",
     "read_records",
     "write_record",
-    "write_text",
 ]
 
 _FORMAT = 1
@@ -185,33 +183,3 @@ def read_records(folder: Path, runs: Iterable[Run]) -> dict[Run, Record]:
     """
     found = {run: read_record(folder, run) for run in runs}
     return {run: record for run, record in found.items() if record is not None}
-
-
-def write_text(path: Path, text: str) -> None:
-    """Write a file so that nobody ever sees half of it.
-
-    Parameters
-    ----------
-    path : Path
-        The file; its folder is made if need be.
-    text : str
-        What goes into it, as UTF-8.
-
-    Raises
-    ------
-    OSError
-        If it cannot be written; an earlier file is then as it was.
-    """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    # Not by tempfile: its files are for the owner only, these for all whom the folder is open to.
-    part = path.with_name(f".{path.name}-{uuid4().hex}.part")
-    try:
-        with part.open("x", encoding="utf-8", newline="\n") as file:
-            file.write(text)
-        os.replace(part, path)
-    except BaseException:
-        part.unlink(missing_ok=True)
-        raise
-    # A process that was killed while it wrote this file has left its part behind.
-    for left in path.parent.glob(f".{path.name}-*.part"):
-        left.unlink(missing_ok=True)

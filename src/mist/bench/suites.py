@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from mist.baselines import Method
+
 __all__ = ["PROTOCOLS", "SEEDS", "SETTINGS", "SUITES", "Setting", "find_setting"]
 
 SEEDS = (42, 123, 456, 789, 3330)
@@ -20,10 +22,11 @@ class Setting:
 
     Examples
     --------
-    >>> SETTINGS["letter"].stream_options("paper", scale=False)
+    >>> from mist.baselines import METHODS
+    >>> SETTINGS["letter"].stream_options("paper", METHODS["slda"])
     {'protocol': 'paper', 'n_tasks': 10, 'scale': True}
-    >>> SETTINGS["letter"].stream_options("honest", scale=True)
-    {'protocol': 'honest', 'classes_per_task': 2, 'scale': True}
+    >>> SETTINGS["letter"].stream_options("honest", METHODS["slda"])
+    {'protocol': 'honest', 'classes_per_task': 2, 'scale': False}
     """
 
     title: str
@@ -74,15 +77,16 @@ class Setting:
             return dict(self.paper_load)
         return {**self.load, **({"seed": seed} if self.drawn else {})}
 
-    def stream_options(self, protocol: str, *, scale: bool) -> dict[str, Any]:
+    def stream_options(self, protocol: str, method: Method) -> dict[str, Any]:
         """Arguments of `mist.evaluation.ClassIncrementalStream` for a run, but for the seed.
 
         Parameters
         ----------
         protocol : {"honest", "paper"}
             Of the stream.
-        scale : bool
-            Whether the method needs columns of like scale; the paper scales for all or for none.
+        method : Method
+            Who will learn it. Trees never have their columns scaled: they have no use for it, and
+            take 0/1 columns as what they are.
 
         Returns
         -------
@@ -95,8 +99,13 @@ class Setting:
                 if self.paper_tasks is None
                 else {"n_tasks": self.paper_tasks}
             )
-            return {"protocol": protocol, **tasks, "scale": self.paper_scale}
-        return {"protocol": protocol, "classes_per_task": self.classes_per_task, "scale": scale}
+            scale = self.paper_scale and method.group == "other"
+            return {"protocol": protocol, **tasks, "scale": scale}
+        return {
+            "protocol": protocol,
+            "classes_per_task": self.classes_per_task,
+            "scale": method.scale,
+        }
 
 
 def _generated(title: str, dataset: str, **load: Any) -> Setting:

@@ -50,7 +50,7 @@ def describe(run: Run) -> dict[str, Any]:
     setting = SETTINGS[run.dataset]
     return {
         "data": {"name": setting.dataset, **setting.load_options(run.seed, run.protocol)},
-        "stream": setting.stream_options(run.protocol, scale=METHODS[run.method].scale),
+        "stream": setting.stream_options(run.protocol, METHODS[run.method]),
         "model": METHODS[run.method].parameters,
     }
 
@@ -90,7 +90,8 @@ def perform(run: Run) -> Record:
 
 
 def _record(run: Run) -> Record:
-    dataset, stream = _stream(run.dataset, run.protocol, METHODS[run.method].scale, run.seed)
+    options = SETTINGS[run.dataset].stream_options(run.protocol, METHODS[run.method])
+    dataset, stream = _stream(run.dataset, run.protocol, run.seed, tuple(options.items()))
     model = make(
         run.method,
         seed=run.seed,
@@ -133,13 +134,12 @@ def _record(run: Run) -> Record:
 
 @lru_cache(maxsize=2)
 def _stream(
-    name: str, protocol: str, scale: bool, seed: int
+    name: str, protocol: str, seed: int, options: tuple[tuple[str, Any], ...]
 ) -> tuple[Dataset, ClassIncrementalStream]:
     """The stream of a run; methods that follow each other on it share it."""
     setting = SETTINGS[name]
     dataset = load(setting.dataset, **setting.load_options(seed, protocol))
-    options = setting.stream_options(protocol, scale=scale)
-    return dataset, ClassIncrementalStream(dataset.X, dataset.y, seed=seed, **options)
+    return dataset, ClassIncrementalStream(dataset.X, dataset.y, seed=seed, **dict(options))
 
 
 def _measures(result: StreamResult) -> dict[str, float | None]:

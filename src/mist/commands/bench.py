@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from time import monotonic
 
@@ -21,7 +22,7 @@ from mist.bench.paper import compare, comparison_tables
 from mist.bench.store import read_records
 from mist.bench.summary import score_tables
 from mist.bench.tables import to_rich
-from mist.commands.output import make_console, make_progress
+from mist.commands.output import make_console, make_progress, print_path
 from mist.datasets.registry import REGISTRY
 from mist.datasets.store import locate
 
@@ -89,15 +90,20 @@ def bench(options: BenchOptions) -> bool:
     # Found out now, not after the first run.
     options.out.mkdir(parents=True, exist_ok=True)
     done = 0
+    errors: set[str | None] = set()
     try:
+        # Data sets that have to be downloaded show bars of their own, one after another.
+        first = next(steps)
         with make_progress() as bar:
             task = bar.add_task("bench", total=len(runs), note="")
             last = monotonic()
-            for step in steps:
+            for step in chain([first], steps):
                 done = step.done
                 note = _note(step)
                 bar.update(task, completed=done, note=note)
-                if step.record is not None and step.record.failed:
+                # A data set that is not there fails every run on it, with one and the same error.
+                if step.record is not None and step.record.error not in errors | {None}:
+                    errors.add(step.record.error)
                     _print(bar.console, f"failed: {step.record.run.key}: {step.record.error}")
                 if not notices.is_terminal and monotonic() - last > _NOTICE_SECONDS:
                     last = monotonic()
@@ -185,8 +191,8 @@ def _report(runs: Sequence[Run], options: BenchOptions, console: Console) -> Non
         planned=runs,
         comparison=comparison_tables(compared),
     )
-    _print(console, f"Report: {paths[0]}")
-    _print(console, f"Tables: {paths[0].parent / 'tables'}")
+    print_path(console, "Report", paths[0])
+    print_path(console, "Tables", paths[0].parent / "tables")
 
 
 def _intro(options: BenchOptions) -> str:

@@ -12,6 +12,7 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 from rich.table import Table
 
 from mist.evaluation import StreamResult
+from mist.files import write_text
 from mist.report import HEADINGS, Section, render_page, summarise
 
 __all__ = [
@@ -19,6 +20,7 @@ __all__ = [
     "live_rate",
     "make_console",
     "make_progress",
+    "print_path",
     "print_summary",
     "write_report",
 ]
@@ -146,5 +148,20 @@ def write_report(
     title, intro, sections, settings
         See :func:`mist.report.render_page`.
     """
-    path.write_text(render_page(title, intro, sections, settings), encoding="utf-8")
-    console.print(f"Report: {path}", soft_wrap=True)
+    write_text(path, render_page(title, intro, sections, settings))
+    print_path(console, "Report", path)
+
+
+def print_path(console: Console, what: str, path: Path) -> None:
+    """Print where something is; brackets in a path are no markup.
+
+    Parameters
+    ----------
+    console : Console
+        Where to.
+    what : str
+        What is there.
+    path : Path
+        Where it is.
+    """
+    console.print(f"{what}: {path}", markup=False, soft_wrap=True)

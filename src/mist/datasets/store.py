@@ -3,7 +3,6 @@
 import hashlib
 import os
 import sys
-import tempfile
 import zipfile
 import zlib
 from collections.abc import Mapping
@@ -14,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mist.datasets.registry import Entry
+from mist.files import replacing
 
 ENVIRONMENT = "MIST_DATA"
 """Environment variable that names a folder of ``.npz`` files."""
@@ -126,16 +126,9 @@ def write(path: Path, arrays: Arrays) -> None:
     arrays : mapping of str to ndarray
         What goes into it.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
     named: dict[str, Any] = dict(arrays)
-    handle, part = tempfile.mkstemp(prefix=f".{path.stem}-", suffix=".part", dir=path.parent)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            np.savez_compressed(file, **named)
-        os.replace(part, path)
-    except BaseException:
-        Path(part).unlink(missing_ok=True)
-        raise
+    with replacing(path) as file:
+        np.savez_compressed(file, **named)
 
 
 def differences(entry: Entry, arrays: Arrays) -> list[str]:
