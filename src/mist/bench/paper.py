@@ -168,8 +168,8 @@ def reason_for(measure: str, method: str, dataset: str) -> str | None:
     -------
     str or None
         The reason; None if none is known. A reason may stand for all measures, methods or data
-        sets: the one that names more of the three is taken. Of two that name equally many, the
-        one that names the data set, then the one that names the method.
+        sets: the one that names most of the three is taken, and of several that name equally
+        many all, that of the method first.
 
     Examples
     --------
@@ -179,20 +179,15 @@ def reason_for(measure: str, method: str, dataset: str) -> str | None:
     True
     """
     asked = (measure, dataset, method)
-    found = [
-        key
+    found = {
+        key: sum(part != "*" for part in key)
         for key in _reasons()
         if all(part in ("*", wanted) for part, wanted in zip(key, asked, strict=True))
-    ]
+    }
     if not found:
         return None
-    return _reasons()[max(found, key=_weight)]
-
-
-def _weight(key: tuple[str, str, str]) -> tuple[int, bool, bool]:
-    """How specific the key of a reason is."""
-    measure, dataset, method = (part != "*" for part in key)
-    return measure + dataset + method, dataset, method
+    named = [key for key, number in found.items() if number == max(found.values())]
+    return "; ".join(_reasons()[key] for key in sorted(named, key=lambda key: key[2] == "*"))
 
 
 def compare(records: Iterable[Record]) -> list[Comparison]:
@@ -283,12 +278,12 @@ def comparison_tables(comparisons: Sequence[Comparison]) -> list[Table]:
 
     Examples
     --------
-    >>> cell = PaperCell("tree-results", "vfdt", "iris", "final_accuracy", 0.933, 0.03)
-    >>> tables = comparison_tables([Comparison(cell, 0.85, 0.01, 5, -2.77)])
+    >>> cell = PaperCell("nontree-results", "slda", "iris", "final_accuracy", 0.973, 0.039)
+    >>> tables = comparison_tables([Comparison(cell, 0.85, 0.01, 5, -3.15)])
     >>> [table.name for table in tables]
-    ['paper-tree-results', 'paper-agreement', 'paper-differences']
+    ['paper-nontree-results', 'paper-agreement', 'paper-differences']
     >>> tables[0].headings, tables[0].rows
-    (('method', 'iris'), (('VFDT', '0.850 / 0.933 *'),))
+    (('method', 'iris'), (('SLDA', '0.850 / 0.973 *'),))
     >>> tables[2].rows[0][-1]
     'not explained'
     """
