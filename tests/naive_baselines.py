@@ -133,6 +133,125 @@ class NaiveRandomFeatureRLS(NaiveRLS):
         return np.array([*hidden, 1.0])
 
 
+class NaiveRandomFeatureLDA(Naive):
+    """Shrunk discriminant on random features of all rows, computed anew at every question."""
+
+    def __init__(
+        self, projection: Array, offsets: Array, draws: Array, scale_rows: int, counts: bool
+    ) -> None:
+        super().__init__()
+        self.projection, self.offsets, self.draws = projection, offsets, draws
+        self.scale_rows, self.counts = scale_rows, counts
+
+    def between(self, start: float, stop: float) -> list[tuple[Array, Any, float]]:
+        """Rows with the part of their weight that falls between two total weights."""
+        out, total = [], 0.0
+        for row, label, weight in zip(self.rows, self.labels, self.weights, strict=True):
+            part = min(total + weight, stop) - max(total, start)
+            if part > 0:
+                out.append((row, label, part))
+            total += weight
+        return out
+
+    def standardised(self, x: Array) -> Array:
+        if not self.scale_rows:
+            return x
+        first = self.between(0.0, self.scale_rows)
+        rows, weights = np.array([row for row, _, _ in first]), [w for _, _, w in first]
+        z = np.zeros(len(x))
+        for j, column in enumerate(rows.T):
+            if len(set(column)) > 1:
+                centre = np.average(column, weights=weights)
+                spread = math.sqrt(np.average((column - centre) ** 2, weights=weights))
+                z[j] = (x[j] - centre) / spread
+            else:
+                others = [row[j] for row in self.rows if row[j] != column[0]]
+                z[j] = (x[j] - column[0]) / abs(others[0] - column[0]) if others else 0.0
+        return z
+
+    def features(self, z: Array) -> Array:
+        hidden = np.maximum(0.0, z @ self.projection + self.offsets)
+        return np.array([*z, *hidden])
+
+    def learnt(self, until: float) -> list[tuple[Array, Any, float]]:
+        """Features, label and weight of all that was learnt up to a total weight."""
+        first = self.between(0.0, min(until, self.scale_rows))
+        if until < self.scale_rows:
+            return first
+        out = []
+        labels = sorted({label for _, label, _ in first})
+        groups = {a: [(self.standardised(x), w) for x, c, w in first if c == a] for a in labels}
+        mass = {a: sum(w for _, w in group) for a, group in groups.items()}
+        means = {a: sum(w * z for z, w in group) / mass[a] for a, group in groups.items()}
+        rest = [math.sqrt(w) * (z - means[a]) for a in labels for z, w in groups[a]]
+        if rest:
+            _, s, basis = np.linalg.svd(np.array(rest) / math.sqrt(self.scale_rows))
+            root = basis[: len(s)].T @ np.diag(s) @ basis[: len(s)]
+            for a in labels:
+                for draw in self.draws @ root:
+                    for z in (means[a] + draw, means[a] - draw):
+                        out.append((self.features(z), a, mass[a] / len(self.draws) / 2))
+        for row, label, weight in self.between(self.scale_rows, until):
+            out.append((self.features(self.standardised(row)), label, weight))
+        return out
+
+    def scores(self, x: Array) -> dict[Any, float]:
+        total = sum(self.weights)
+        scaled = total >= self.scale_rows
+        phi = self.features(self.standardised(x)) if scaled else x
+        now = self.learnt(total)
+        labels = sorted({label for _, label, _ in now})
+        mass = {a: sum(w for _, c, w in now if c == a) for a in labels}
+        means = {a: sum(w * f for f, c, w in now if c == a) / mass[a] for a in labels}
+        precision = self.precision(total, scaled)
+        return {
+            a: float(phi @ precision @ m - 0.5 * m @ precision @ m)
+            + (math.log(mass[a] / total) if self.counts else 0.0)
+            for a, m in means.items()
+        }
+
+    def precision(self, total: float, scaled: bool) -> Array:
+        due, following = 0.0, 1.0
+        while following <= total:
+            due = following
+            following = due + 1 if due < 50 else math.ceil(1.05 * due)
+        before: dict[Any, float] = {}
+        for k, label in enumerate(self.labels):
+            before.setdefault(label, sum(self.weights[:k]))
+        ages = [first + 2**k for first in before.values() for k in range(1, 9)]
+        due = max([due, *(age for age in ages if age <= total)])
+        if scaled:
+            due = max(due, self.scale_rows)
+        then = self.learnt(due)
+        if not then:
+            return np.identity(len(self.features(self.rows[0]) if scaled else self.rows[0]))
+        p, labels = len(then[0][0]), {label for _, label, _ in then}
+        scatter = np.zeros((p, p))
+        for a in labels:
+            rows = np.array([f for f, c, _ in then if c == a])
+            weights = np.array([w for _, c, w in then if c == a])
+            rest = rows - np.average(rows, axis=0, weights=weights)
+            scatter += (rest.T * weights) @ rest
+        covariance = scatter / max(due - len(labels), 1.0)
+        sizes = np.diag(covariance)
+        kept = np.flatnonzero((sizes > 1e-25) & (sizes >= 1e-7 * sizes.mean() * scaled))
+        if not len(kept):
+            return np.identity(p)
+        units = np.diag(sizes[kept] ** -0.5)
+        R = units @ covariance[np.ix_(kept, kept)] @ units
+        q, square = len(kept), np.trace(R @ R)
+        s = 1.0
+        if square > q * (1 + 1e-12):
+            above = (1 - 2 / q) * square + np.trace(R) ** 2
+            s = above / ((due + 1 - 2 / q) * (square - np.trace(R) ** 2 / q))
+        s = min(1.0, max(1e-5, s))
+        precision = np.zeros((p, p))
+        precision[np.ix_(kept, kept)] = (
+            units @ np.linalg.inv((1 - s) * R + s * np.identity(q)) @ units
+        )
+        return precision
+
+
 def gelu(v: Array) -> Array:
     return np.array([0.5 * s * (1 + math.erf(s / math.sqrt(2))) for s in v])
 

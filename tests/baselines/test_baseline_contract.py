@@ -11,7 +11,16 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from mist.baselines import NCM, PEC, RLS, SLDA, SQDA, GaussianNB, RandomFeatureRLS
+from mist.baselines import (
+    NCM,
+    PEC,
+    RLS,
+    SLDA,
+    SQDA,
+    GaussianNB,
+    RandomFeatureLDA,
+    RandomFeatureRLS,
+)
 
 MODELS = [
     NCM(),
@@ -21,10 +30,14 @@ MODELS = [
     RLS(fit_intercept=False, ridge=0.01),
     GaussianNB(),
     RandomFeatureRLS(n_features=40),
+    RandomFeatureLDA(n_features=40),
+    RandomFeatureLDA(n_features=41, scale_rows=0, class_prior="counts"),
     PEC(teacher_width=100, n_outputs=30),
 ]
 WEIGHTED = [model for model in MODELS if not isinstance(model, PEC)]
-BIT_FOR_BIT = [model for model in MODELS if not isinstance(model, RandomFeatureRLS)]
+BIT_FOR_BIT = [
+    model for model in MODELS if not isinstance(model, RandomFeatureRLS | RandomFeatureLDA)
+]
 
 
 MADE_FOR_ANSWERS = {"coefs", "biases", "factors", "log_dets", "stale"}
@@ -285,6 +298,10 @@ def test_a_refused_call_leaves_no_trace(model):
         (RLS(fit_intercept="yes"), "fit_intercept"),
         (RandomFeatureRLS(n_features=0), "n_features"),
         (RandomFeatureRLS(random_state="one"), "random_state"),
+        (RandomFeatureLDA(n_features=0), "n_features"),
+        (RandomFeatureLDA(scale_rows=-1), "scale_rows"),
+        (RandomFeatureLDA(class_prior="uniform"), "class_prior"),
+        (RandomFeatureLDA(random_state="one"), "random_state"),
         (GaussianNB(var_smoothing=-1.0), "var_smoothing"),
         (PEC(width=0), "width"),
         (PEC(teacher_width=2.5), "teacher_width"),
@@ -299,7 +316,13 @@ def test_parameters_out_of_range_are_named(model, name):
         model.partial_fit([[0.0], [1.0]], [0, 1])
 
 
-@each([RandomFeatureRLS(n_features=40), PEC(teacher_width=100, n_outputs=30)])
+@each(
+    [
+        RandomFeatureRLS(n_features=40),
+        RandomFeatureLDA(n_features=40),
+        PEC(teacher_width=100, n_outputs=30),
+    ]
+)
 def test_the_seed_decides_and_nothing_else(model):
     X, y = stream()
 

@@ -74,7 +74,8 @@ def test_seed_and_categorical_columns_reach_those_that_take_them(name):
     assert options.get("categorical_features", [3]) == [3]
     assert ("categorical_features" in options) == (METHODS[name].group != "other")
     if METHODS[name].group == "other":
-        assert ("random_state" in options) == (name in ("pec", "random-feature-rls"))
+        drawn = ("pec", "random-feature-rls", "random-feature-lda")
+        assert ("random_state" in options) == (name in drawn)
 
 
 @pytest.mark.parametrize("name", PAPER)

@@ -4,12 +4,23 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
-from mist.baselines import NCM, PEC, RLS, SLDA, SQDA, GaussianNB, RandomFeatureRLS
+from mist.baselines import (
+    NCM,
+    PEC,
+    RLS,
+    SLDA,
+    SQDA,
+    GaussianNB,
+    RandomFeatureLDA,
+    RandomFeatureRLS,
+)
 from naive_baselines import (
     NaiveGaussianNB,
     NaiveNCM,
     NaivePEC,
+    NaiveRandomFeatureLDA,
     NaiveRandomFeatureRLS,
     NaiveRLS,
     NaiveSLDA,
@@ -79,6 +90,36 @@ def test_random_features_equal_the_twin():
         )
         assert model.prequential(X[i : i + 1], y[i : i + 1])[0] == twin.predict(X[i])
         twin.learn(X[i], y[i])
+
+
+@pytest.mark.parametrize("weighted", [False, True], ids=["plain", "weighted"])
+@pytest.mark.parametrize(
+    ("scale_rows", "prior"), [(0, "balanced"), (20, "balanced"), (20, "counts"), (53, "counts")]
+)
+def test_the_discriminant_on_random_features_equals_the_twin(scale_rows, prior, weighted):
+    X, y = stream(80, 3, seed=8)
+    X[:, 1] = np.where(np.arange(80) < 60, 5.0, X[:, 1])  # constant when the scale is made
+    weights = np.random.default_rng(0).choice([0.0, 0.3, 1.0, 2.5, 4.0], len(X))
+    weights[0] = 1.0
+    weights = weights if weighted else np.ones(len(X))
+    model = RandomFeatureLDA(
+        n_features=12, scale_rows=scale_rows, class_prior=prior, random_state=4
+    )
+    whole = clone(model).prequential(X, y, sample_weight=weights)
+    model.partial_fit(X[:1], y[:1])
+    state = model._state
+    draws = np.random.default_rng(state.seed).normal(size=(200, 3))
+    twin = NaiveRandomFeatureLDA(
+        state.projection, state.offsets, draws, scale_rows, prior == "counts"
+    )
+    twin.learn(X[0], y[0])
+    for i in range(1, len(X)):
+        np.testing.assert_allclose(
+            model.predict_proba(X[i : i + 1])[0], twin.proba(X[i]), rtol=1e-6, atol=1e-12
+        )
+        answer = model.prequential(X[i : i + 1], y[i : i + 1], sample_weight=weights[i : i + 1])
+        assert answer[0] == whole[i] == twin.predict(X[i])
+        twin.learn(X[i], y[i], weights[i])
 
 
 def networks(model, d, h, m):

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from mist.baselines.gaussian_nb import GaussianNB
     from mist.baselines.ncm import NCM
     from mist.baselines.pec import PEC
+    from mist.baselines.random_feature_lda import RandomFeatureLDA
     from mist.baselines.random_features import RandomFeatureRLS
     from mist.baselines.registry import METHODS, Method, make
     from mist.baselines.river_trees import RiverClassifier
@@ -29,6 +30,7 @@ _HOMES = {
     "SQDA": "sqda",
     "GaussianNB": "gaussian_nb",
     "Method": "registry",
+    "RandomFeatureLDA": "random_feature_lda",
     "RandomFeatureRLS": "random_features",
     "RiverClassifier": "river_trees",
     "make": "registry",
@@ -43,6 +45,7 @@ __all__ = [
     "SQDA",
     "GaussianNB",
     "Method",
+    "RandomFeatureLDA",
     "RandomFeatureRLS",
     "RiverClassifier",
     "make",

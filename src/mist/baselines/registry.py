@@ -112,6 +112,12 @@ _ALL: Mapping[str, Method] = {
         "Learning, NeurIPS 2023",
         scale=True,
     ),
+    "random-feature-lda": _other(
+        "LDA on random features",
+        "RandomFeatureLDA",
+        "McDonnell et al., RanPAC: Random Projections and Pre-trained Models for Continual "
+        "Learning, NeurIPS 2023; discriminant in place of its ridge regression",
+    ),
     "pec": _other(
         "PEC",
         "PEC",

@@ -1,0 +1,455 @@
+"""Linear discriminant analysis on a fixed random layer."""
+
+from __future__ import annotations
+
+import math
+from numbers import Integral
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from scipy.linalg import cholesky
+from scipy.linalg.blas import dsyrk, dtrsm
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from mist.baselines import ncm
+from mist.baselines.base import WeightedStreamClassifier, widened
+from mist.engine.compiled import exact
+from mist.options import seed_of
+from mist.rows import Array
+
+_EVERY = 50.0
+_GROWTH = 1.05
+_AGES = 2.0 ** np.arange(1, 9)
+"""The head is due at every whole weight of all rows up to the first number; from then on when
+the weight has grown by this factor, and at these weights of all rows since a class appeared."""
+
+_TINY = 1e-7
+"""Features with a smaller share of the mean variance within classes are left out."""
+
+_LEAST_SHRINKAGE = 1e-5
+_FARTHEST = 1e100
+"""Standardised values are cut off here, so that sums of squares stay finite."""
+
+_PAIRS = 200
+"""Pairs of draws that stand for the first rows of a class."""
+
+_FLAT = 1e-10
+"""Directions with a smaller share of the largest variance count as flat."""
+
+
+class State(NamedTuple):
+    """The random layer, its scale, class means and scatter of the features, and the head."""
+
+    projection: Array
+    """Random weights, shape (d, m)."""
+
+    offsets: Array
+    """Random constants, shape (m,)."""
+
+    centre: Array
+    """Mean of each column over the first rows, shape (d,)."""
+
+    spread: Array
+    """Standard deviation of each column over the first rows; 0 while a column is constant,
+    shape (d,)."""
+
+    scaled_at: Array
+    """Weight of all rows at which the scale is to be made; 0 once there is one, shape (1,)."""
+
+    seed: Array
+    """Seed of the draws, int64, shape (1,)."""
+
+    progress: Array
+    """Weight of all rows, and the weight at which the head is next due for its growth, shape
+    (2,)."""
+
+    born: Array
+    """Weight of all rows before the first of each class, shape (K,)."""
+
+    mass: Array
+    """Weight of each class, shape (K,)."""
+
+    means: Array
+    """Mean features of each class, shape (K, p), with p = d + m. Without a scale the features
+    are the columns as they come, and zeros."""
+
+    scatter: Array
+    """Within-class scatter of the features, upper triangle, shape (p, p)."""
+
+    units: Array
+    """One over the standard deviation of each feature within classes at the last solve, 0 for
+    a feature left out, shape (p,)."""
+
+    factor: Array
+    """U of the shrunk correlation matrix U'U at the last solve, upper triangle, shape (p, p)."""
+
+
+def random_layer(d: int, m: int, rng: np.random.Generator) -> tuple[Array, Array]:
+    """Weights, shape (d, m), and constants of the random features: half dense, half sparse."""
+    projection, offsets = rng.normal(size=(d, m)), rng.normal(size=m)
+    dense = m // 2
+    projection[:, :dense] /= math.sqrt(d)
+    offsets[:dense] /= 2.0
+    for k in range(dense, m):
+        unread = rng.permutation(d)[rng.integers(1, 4) :]
+        projection[unread, k] = 0.0
+        projection[:, k] /= math.sqrt(float(projection[:, k] @ projection[:, k]))
+    return projection, offsets
+
+
+def n_active(state: State) -> int:
+    """Number of features in use: without a scale the columns alone."""
+    return len(state.centre) if state.scaled_at[0] else len(state.scatter)
+
+
+def features_of(state: State, X: Array) -> Array:
+    """Standardised columns, 0 where they were constant so far, and the random features."""
+    if state.scaled_at[0]:
+        return np.hstack([X, np.zeros((len(X), len(state.offsets)))])
+    z = np.zeros_like(X)
+    with np.errstate(over="ignore"):
+        np.divide(X - state.centre, state.spread, out=z, where=state.spread > 0.0)
+    return features_of_standardised(state, np.clip(z, -_FARTHEST, _FARTHEST))
+
+
+def features_of_standardised(state: State, z: Array) -> Array:
+    """Features of rows that are standardised already."""
+    return np.hstack([z, np.maximum(z @ state.projection + state.offsets, 0.0)])
+
+
+def end_constants(state: State, x: Array) -> None:
+    """Give columns that were constant so far the scale of a row that differs."""
+    state.spread[:] = np.where(state.spread > 0.0, state.spread, np.abs(x - state.centre))
+
+
+@exact
+def learn_means(mass: Array, means: Array, rows: Array, codes: Array, weights: Array) -> None:
+    """Move the class means; the rows become what they add to the scatter, as square roots."""
+    for i in range(len(rows)):
+        c = codes[i]
+        if c < 0:
+            rows[i] = 0.0
+            continue
+        before = mass[c]
+        mass[c] += weights[i]
+        share = weights[i] / mass[c]
+        length = math.sqrt(weights[i] * (before / mass[c]))
+        for j in range(rows.shape[1]):
+            deviation = rows[i, j] - means[c, j]
+            means[c, j] += share * deviation
+            rows[i, j] = length * deviation
+
+
+def learn_features(state: State, features: Array, codes: Array, weights: Array) -> None:
+    """Add rows to the class means and the scatter; uses up the features."""
+    if (codes >= 0).any():
+        learn_means(state.mass, state.means, features, codes, weights)
+        # BLAS works on columns: the upper triangle of rows is the lower one of columns.
+        dsyrk(1.0, features.T, beta=1.0, c=state.scatter.T, lower=1, overwrite_c=1)
+
+
+def growth_weights(due: float, total: float) -> tuple[list[float], float]:
+    """Weights up to a total at which the head is due for its growth, and the next one."""
+    reached = []
+    while due <= total:
+        reached.append(due)
+        due = due + 1.0 if due < _EVERY else float(math.ceil(_GROWTH * due))
+    return reached, due
+
+
+def last_in_each_row(weights: Array, totals: Array) -> Array:
+    """Of weights of all rows, the last that each row reaches; row i ends at totals[i + 1]."""
+    rows = np.searchsorted(totals, weights)
+    return weights[np.diff(rows, append=len(totals)) > 0]
+
+
+def make_scale(state: State) -> None:
+    """Fix the scale of the columns, and move what was learnt to the random features.
+
+    Class means and scatter of the columns are all that is known of the rows so far. Draws from
+    Gaussian classes with these moments take their place; they come in pairs on either side of
+    the class mean, so that it stays as it is.
+    """
+    d, total = len(state.centre), state.mass.sum()
+    # Relative to one of the means a constant column is 0 exactly.
+    origin = state.means[0, :d].copy()
+    shifts = state.means[:, :d] - origin
+    shift = state.mass @ shifts / total
+    scatter = np.triu(state.scatter[:d, :d])
+    squares = scatter.diagonal() + state.mass @ (shifts - shift) ** 2
+    state.centre[:] = origin + shift
+    state.spread[:] = np.sqrt(squares / total)
+    state.scaled_at[0] = 0.0
+
+    inverse = np.divide(1.0, state.spread, out=np.zeros(d), where=state.spread > 0.0)
+    means = (shifts - shift) * inverse
+    variances, basis = np.linalg.eigh(scatter * (inverse / total) * inverse[:, None], UPLO="U")
+    variances[variances < _FLAT * variances.max()] = 0.0
+    root = (basis * np.sqrt(variances)) @ basis.T
+    draws = np.random.default_rng(state.seed).normal(size=(_PAIRS, d)) @ root
+    draws = np.vstack([draws, -draws])
+
+    mass = state.mass.copy()
+    for array in (state.mass, state.means, state.scatter):
+        array[:] = 0.0
+    state.units[:] = 1.0
+    state.factor[:] = np.identity(len(state.factor))
+    for c in np.flatnonzero(mass):
+        codes, weights = np.full(len(draws), c), np.full(len(draws), mass[c] / len(draws))
+        learn_features(state, features_of_standardised(state, means[c] + draws), codes, weights)
+    state.mass[:] = mass
+
+
+def oas_shrinkage(squares: float, p: int, n: float) -> float:
+    """Share of the identity in a correlation matrix of p features of n rows.
+
+    Equation 23 of Chen et al. (2010); `squares` is the sum of the squared entries.
+    """
+    if squares <= p:
+        return 1.0
+    share = ((1.0 - 2.0 / p) * squares + p * p) / ((n + 1.0 - 2.0 / p) * (squares - p))
+    return min(1.0, max(_LEAST_SHRINKAGE, share))
+
+
+def solve(state: State, n: float) -> None:
+    """Make the head, `units` and `factor`, from the scatter of n rows."""
+    p, degrees = n_active(state), max(n - np.count_nonzero(state.mass), 1.0)
+    squares = state.scatter.diagonal()[:p]
+    kept = squares > 0.0
+    if p == len(state.scatter):
+        kept &= squares >= _TINY * squares.mean()
+    if not kept.any():  # no two rows of a class differ: it stays the nearest class mean
+        return
+    inverse = np.divide(1.0, np.sqrt(squares), out=np.zeros(p), where=kept)
+    state.units[:p] = inverse * math.sqrt(degrees)
+    factor = state.scatter[:p, :p] * inverse
+    factor *= inverse[:, None]
+    factor.flat[:: p + 1] = 0.0
+    n_kept = int(kept.sum())
+    shrinkage = oas_shrinkage(2.0 * np.einsum("ij,ij", factor, factor) + n_kept, n_kept, n)
+    factor *= 1.0 - shrinkage
+    factor.flat[:: p + 1] = 1.0
+    state.factor[:p, :p] = cholesky(factor, check_finite=False)
+
+
+def whitened(state: State, features: Array) -> Array:
+    """Rows in the basis in which the covariance of the head is the identity."""
+    p = n_active(state)
+    rows = features[:, :p] * state.units[:p]
+    return dtrsm(1.0, state.factor[:p, :p].T, rows.T, lower=1, overwrite_b=1).T
+
+
+class RandomFeatureLDA(WeightedStreamClassifier):
+    r"""Linear discriminant analysis on a random layer that is drawn once and never trained.
+
+    The features of a row, with z its standardised columns, are
+
+    .. math::
+        \phi(x) = \left[ z, \max(0, W^\top z + b), \max(0, V^\top z + c) \right], \quad
+        W_{jk} \sim N(0, 1 / d), \quad b_k \sim N(0, 1 / 4), \quad c_k \sim N(0, 1),
+
+    where each column of V has one to three normal entries, scaled to length 1, and zeros
+    else. With the class means :math:`\mu_k` of the features and the scatter S within the K
+    classes of n rows, the score of class k is
+
+    .. math::
+        \phi^\top \Lambda \mu_k - \tfrac{1}{2} \mu_k^\top \Lambda \mu_k, \qquad
+        \Lambda = D^{-1/2} \left[ (1 - s) R + s I \right]^{-1} D^{-1/2}, \qquad
+        S / (n - K) = D^{1/2} R D^{1/2},
+
+    but for a term that all classes share; D is diagonal, R the correlation matrix, and s the
+    share of oracle approximating shrinkage (OAS), at least 1e-5. `predict_proba` is the softmax
+    of the scores: the posterior of Gaussian classes.
+
+    Parameters
+    ----------
+    n_features : int, default=1000
+        Number m of random features, 1 or more; half of them read all columns, half one to three.
+    scale_rows : int, default=50
+        The first so many rows decide the scale of the columns, for good. 0 takes the columns as
+        they are: for rows that are standardised already.
+    class_prior : {"balanced", "counts"}, default="balanced"
+        Whether all classes count as equally frequent, as in `SLDA` and `SQDA`, or by their rows:
+        then :math:`\log n_k / n` is added to the score.
+    random_state : int, RandomState, Generator or None, default=None
+        Seed of the layer; None stands for 0.
+
+    Attributes
+    ----------
+    classes_ : ndarray, shape (n_classes,)
+        Labels seen or declared so far, sorted; may grow at every call.
+    n_features_in_ : int
+        Number of columns d.
+    feature_names_in_ : ndarray of str, shape (n_features_in_,)
+        Column names; only if the rows came with names.
+    nbytes : int
+        Exact bytes of the state, random layer included: about 16 (d + m)^2, and 8 (d + m) a
+        class.
+
+    Notes
+    -----
+    Scale. It is made by the first `scale_rows` rows and then stays. No rows are kept: up to
+    there the model is a linear discriminant on the columns, which needs only means and a scatter.
+    What these know of the first rows then moves to the random features, by draws from Gaussian
+    classes with these moments; what else the first rows could tell is lost. A column that is
+    constant so far gets its scale at its first other value, the distance from the constant:
+    exact, as the column was 0 until then. Means and scatter are sums over rows: before the scale
+    is made, and after it, they depend on the rows and not on their order, to rounding.
+
+    Refreshes. Means change with every row, :math:`\Lambda` with every row up to n = 50, then
+    when n has grown by 5 %, and 2, 4, 8, ..., 256 rows after the arrival of each class: at n that
+    do not depend on how the rows were cut into calls. `predict` uses the last :math:`\Lambda`
+    too, so `prequential` equals a prediction before each row. A new class can be predicted after
+    its first row. A weight counts as copies here as well: where a row reaches
+    such an n with part of its weight, that part is what :math:`\Lambda` has learnt of it.
+
+    Cost. With p = d + m, a row costs :math:`O(p^2)` to learn or predict, most of it in matrix
+    products of many rows, and a refresh :math:`p^3 / 3`. Without predictions there is at most
+    one refresh for 1024 rows of a call. Features whose variance within classes is below 1e-7 of
+    the mean are left out.
+
+    Learning n rows in one call equals n calls with one row to rounding: the rounding of a matrix
+    product depends on the number of rows.
+
+    References
+    ----------
+    McDonnell et al., "RanPAC: Random Projections and Pre-trained Models for Continual
+    Learning", NeurIPS 2023. Rahimi and Recht, "Random Features for Large-Scale Kernel
+    Machines", NeurIPS 2007. Chen, Wiesel, Eldar and Hero, "Shrinkage Algorithms for MMSE
+    Covariance Estimation", IEEE Transactions on Signal Processing 58, 2010.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mist.baselines import RandomFeatureLDA
+    >>> angle = np.linspace(0.0, 6.0, 25)
+    >>> ring = np.column_stack([np.cos(angle), np.sin(angle)])
+    >>> model = RandomFeatureLDA(n_features=100, scale_rows=0)
+    >>> model = model.partial_fit(0.1 * ring, ["core"] * 25)
+    >>> model = model.partial_fit(ring, ["ring"] * 25)
+    >>> model.predict([[0.1, 0.0], [0.0, -1.0]])
+    array(['core', 'ring'], dtype='<U4')
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "n_features": [Interval(Integral, 1, None, closed="left")],
+        "scale_rows": [Interval(Integral, 0, None, closed="left")],
+        "class_prior": [StrOptions({"balanced", "counts"})],
+    }
+
+    def __init__(
+        self,
+        *,
+        n_features: int = 1000,
+        scale_rows: int = 50,
+        class_prior: str = "balanced",
+        random_state: Any = None,
+    ) -> None:
+        self.n_features = n_features
+        self.scale_rows = scale_rows
+        self.class_prior = class_prior
+        self.random_state = random_state
+
+    def _new_state(self, n_features: int) -> State:
+        rng = np.random.default_rng(seed_of(self.random_state))
+        d, m = n_features, int(self.n_features)
+        p = d + m
+        projection, offsets = random_layer(d, m, rng)
+        return State(
+            projection=projection,
+            offsets=offsets,
+            centre=np.zeros(d),
+            spread=np.ones(d),
+            scaled_at=np.array([float(self.scale_rows)]),
+            seed=rng.integers(2**63, size=1),
+            progress=np.array([0.0, 1.0]),
+            born=np.zeros(0),
+            mass=np.zeros(0),
+            means=np.zeros((0, p)),
+            scatter=np.zeros((p, p)),
+            units=np.ones(p),
+            factor=np.identity(p),
+        )
+
+    def _grown(self, state: State, n_codes: int) -> State:
+        return state._replace(
+            born=widened(state.born, n_codes),
+            mass=widened(state.mass, n_codes),
+            means=widened(state.means, n_codes),
+        )
+
+    def _run(self, X: Array, codes: Array, weights: Array, n_known: int, scores: Array) -> None:
+        state = self._state
+        learnt = np.where(codes >= 0, weights, 0.0)
+        totals = np.cumsum(np.append(state.progress[0], learnt))
+        n_then = max(n_known, 1 + int(codes.max()))
+        for c in range(n_known, n_then):
+            state.born[c] = totals[np.argmax(codes == c)]
+        grown, following = growth_weights(state.progress[1], totals[-1])
+        due = np.union1d(grown, np.add.outer(state.born[:n_then], _AGES))
+        due = due[(due > totals[0]) & (due <= totals[-1])]
+        due = last_in_each_row(due, totals if len(scores) else totals[[0, -1]])
+        scaled_at = state.scaled_at[0]
+        scaled = [scaled_at] if 0.0 < scaled_at <= totals[-1] else []
+        level, row = totals[0], 0
+        for stop in [*np.union1d(due, scaled).tolist(), math.inf]:
+            # Learn up to the stop: the first row is what an earlier stop has left of it, the
+            # last one may be learnt in part.
+            end = min(int(np.searchsorted(totals, stop)), len(X))
+            rows, parts = slice(row, end), learnt[row:end].copy()
+            if row < end:
+                begun = level > totals[row]
+                answers = scores[row : row + begun].copy()
+                parts[0] -= level - totals[row]
+                parts[-1] -= max(0.0, totals[end] - stop)
+                known = np.where(parts > 0.0, codes[rows], -1)
+                self._pass(X[rows], known, parts, n_known, scores[rows])
+                scores[row : row + begun] = answers
+                n_known = max(n_known, 1 + int(known.max()))
+            if stop in scaled:
+                make_scale(state)
+            if stop in due or stop in scaled:
+                solve(state, stop)
+            level, row = stop, end - int(totals[end] > stop)
+        state.progress[:] = totals[-1], following
+
+    def _pass(self, X: Array, codes: Array, weights: Array, n_known: int, scores: Array) -> None:
+        """Test-then-train on rows that share a head."""
+        state, start = self._state, 0
+        while start < len(X):
+            # Rows before one that ends a constant column share their features, too.
+            constant = np.flatnonzero(state.spread == 0.0)
+            ends = (codes >= 0) & (X[:, constant] != state.centre[constant]).any(axis=1)
+            ends[:start] = False
+            stop = int(ends.argmax()) if ends.any() else len(X)
+            for rows in (slice(start, stop), slice(stop, stop + 1)):
+                if len(X[rows]):
+                    block = codes[rows], weights[rows]
+                    features = features_of(state, X[rows])
+                    if len(scores) and n_known:
+                        self._score(features, *block, n_known, scores[rows])
+                    if rows.start == stop:
+                        end_constants(state, X[stop])
+                        features = features_of(state, X[rows])
+                    learn_features(state, features, *block)
+                    n_known = max(n_known, 1 + int(block[0].max()))
+            start = stop + 1
+
+    def _score(
+        self, features: Array, codes: Array, weights: Array, n_known: int, scores: Array
+    ) -> None:
+        """Score each row, with the means moved by the rows before it.
+
+        In the basis of the whitened features the score is that of the nearest class mean.
+        """
+        state = self._state
+        mass, means = state.mass.copy(), whitened(state, state.means)
+        rows = whitened(state, features)
+        ncm.run(mass, means, rows, codes, weights, n_known, scores)
+        if self.class_prior == "counts":
+            gained = np.zeros_like(scores)
+            learnt = np.flatnonzero(codes[:-1] >= 0)
+            gained[learnt + 1, codes[learnt]] = weights[learnt]
+            mass = state.mass + np.cumsum(gained, axis=0)
+            with np.errstate(divide="ignore"):
+                scores += np.log(mass / mass.sum(axis=1, keepdims=True))
