@@ -296,7 +296,7 @@ def test_an_interrupt_of_the_real_processes(here):
     assert grid.returncode == 130, stderr
     assert stdout == ""
     kept, stopped = stderr.splitlines()
-    assert re.fullmatch(r"\d+ of 55 runs are kept in mist-bench: the same command goes on", kept)
+    assert re.fullmatch(r"\d+ of 70 runs are kept in mist-bench: the same command goes on", kept)
     assert stopped == "stopped"
 
 

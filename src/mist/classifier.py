@@ -13,9 +13,12 @@ from sklearn.utils import Tags
 from mist.engine import inspection
 from mist.engine.growth import Split, SplitRule, learn
 from mist.engine.inheritance import n_splits
+from mist.engine.mixture import MOST_DIVIDED, Mixture, growth_of, new_mixture
 from mist.engine.state import (
+    FULL,
     GAUSSIAN,
     MAJORITY,
+    MIXTURE,
     N_LEARNT,
     N_LEAVES,
     N_NODES,
@@ -36,6 +39,7 @@ from mist.rows import (
     categorical_columns,
     check_binary_columns,
     check_classes,
+    check_complete,
     check_labels,
     check_magnitudes,
     check_rows,
@@ -43,7 +47,16 @@ from mist.rows import (
     one_label,
 )
 
-_LEAF_KINDS = {"gaussian": GAUSSIAN, "sketch": SKETCH, "majority": MAJORITY}
+_LEAF_KINDS = {
+    "gaussian": GAUSSIAN,
+    "sketch": SKETCH,
+    "majority": MAJORITY,
+    "full": FULL,
+    "mixture": MIXTURE,
+}
+_MOST_CORRELATED = 1024
+"""Numeric columns of which covariances are kept at most: 4 MB a component at this limit."""
+
 _NO_LIMIT = 2**31 - 1
 _OPTIONS = (*CHOICES, *RANGES, *COUNTS_OR_NONE, "union_bound")
 _LEARNT = (
@@ -118,9 +131,11 @@ class MistClassifier(ClassifierMixin, BaseEstimator):
 
     Parameters
     ----------
-    leaf : {"gaussian", "sketch", "majority"}, default="gaussian"
+    leaf : {"gaussian", "sketch", "majority", "full", "mixture"}, default="gaussian"
         Leaf predictor: Gaussian naive Bayes (MIST-G), densities read from quantile sketches
-        (MIST-K), or the class masses alone.
+        (MIST-K), the class masses alone, a Gaussian with full covariance for each class, or a
+        mixture of such Gaussians that grows while the class is learnt. The last two need rows
+        without missing values and at most 1,024 numeric columns.
     grace_period : int, default=200
         A leaf is examined each time so many more rows were observed there.
     delta : float, default=0.1
@@ -152,6 +167,11 @@ class MistClassifier(ClassifierMixin, BaseEstimator):
         MIST-K: multiple of the local inter-quantile spacing (the paper's beta).
     smoothing : float, default=1e-3
         MIST-K: dimensionless smoothing constant (the paper's epsilon_s).
+    class_prior : {"counts", "balanced"}, default="counts"
+        How probable a class is before the row is looked at: by its rows so far, or all alike.
+        The first serves accuracy, the second the mean recall of the classes.
+    max_components : int, default=16
+        Gaussians a class at a leaf may have with ``leaf="mixture"``.
     categorical_features : None, array-like of int, str or bool, default=None
         The 0/1 columns, as indices, names or mask. They get a Bernoulli likelihood and the
         threshold 0.5.
@@ -237,6 +257,8 @@ class MistClassifier(ClassifierMixin, BaseEstimator):
         n_thresholds: int = 10,
         bandwidth: float = 0.2,
         smoothing: float = 1e-3,
+        class_prior: str = "counts",
+        max_components: int = 16,
         categorical_features: Any = None,
         max_leaves: int | None = None,
         max_classes_per_leaf: int | None = None,
@@ -257,6 +279,8 @@ class MistClassifier(ClassifierMixin, BaseEstimator):
         self.n_thresholds = n_thresholds
         self.bandwidth = bandwidth
         self.smoothing = smoothing
+        self.class_prior = class_prior
+        self.max_components = max_components
         self.categorical_features = categorical_features
         self.max_leaves = max_leaves
         self.max_classes_per_leaf = max_classes_per_leaf
@@ -410,6 +434,14 @@ class MistClassifier(ClassifierMixin, BaseEstimator):
                 X = check_rows(self, X, reset=first)
                 y = check_labels(X, y)
             weights = check_weights(X, sample_weight)
+            if self._correlates:
+                check_complete(self, X)
+                if names is not None and not first and len(names) > len(self._order):
+                    raise ValueError(
+                        f"leaf={self.leaf!r} cannot take new columns after the first row, got "
+                        f"{names[len(self._order)]!r}: use leaf='gaussian', or give all columns "
+                        "from the start"
+                    )
             if names is not None:
                 self._take_names(names)
             if first:
@@ -450,8 +482,28 @@ class MistClassifier(ClassifierMixin, BaseEstimator):
             sketched_classes=_NO_LIMIT if limit is None else int(limit),
             bandwidth=float(self.bandwidth),
             smoothing=float(self.smoothing),
+            balanced=self.class_prior == "balanced",
         )
-        return new_state(n_features, options, self._sketch_size())
+        return new_state(
+            n_features, options, self._sketch_size(), self._new_mixture(options, n_features)
+        )
+
+    def _new_mixture(self, options: Options, n_features: int) -> Mixture | None:
+        if not self._correlates:
+            return None
+        a = options.n_numeric
+        if a > _MOST_CORRELATED:
+            raise ValueError(
+                f"leaf={self.leaf!r} keeps covariances of at most {_MOST_CORRELATED} numeric "
+                f"columns, got {a}: use leaf='gaussian', or fewer columns"
+            )
+        divides = self.leaf == "mixture" and a <= MOST_DIVIDED
+        return new_mixture(growth_of(a, int(self.max_components) if divides else 1), n_features)
+
+    @property
+    def _correlates(self) -> bool:
+        """Whether leaves keep covariances."""
+        return self.leaf in ("full", "mixture")
 
     def _sketch_size(self) -> int | None:
         return None if self.thresholds == "gaussian" else int(self.sketch_size)
@@ -593,12 +645,16 @@ class MistClassifier(ClassifierMixin, BaseEstimator):
     def _checked(self, X: Any) -> Array:
         state = self._fitted()
         X = check_rows(self, X, reset=False)
-        check_binary_columns(self, X, self._order[state.options.n_numeric :])
-        return self._internal(X)
+        return self._ready(X, state)
 
     def _row_to_answer(self, x: Any) -> Array:
-        X = self._one_row(x)
-        check_binary_columns(self, X, self._order[self._state.options.n_numeric :])
+        return self._ready(self._one_row(x), self._state)
+
+    def _ready(self, X: Array, state: State) -> Array:
+        """Rows to be answered, in the engine's order, or an error that says what is wrong."""
+        if self._correlates:
+            check_complete(self, X)
+        check_binary_columns(self, X, self._order[state.options.n_numeric :])
         return self._internal(X)
 
     def _predict(self, X: Array) -> Array:
@@ -617,7 +673,7 @@ class MistClassifier(ClassifierMixin, BaseEstimator):
         """The state as compiled functions take it; rows with holes need other code."""
         s = self._state
         holes = True if s.missing is not None or first_missing(X, 0) >= 0 else None
-        return s.tree, s.missing, s.sketch, s.view, holes, s.binary, s.options
+        return s.tree, s.missing, s.sketch, s.view, s.mixture, holes, s.binary, s.options
 
     # --- single rows ------------------------------------------------------------------------
 
@@ -835,6 +891,6 @@ class MistClassifier(ClassifierMixin, BaseEstimator):
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
+        tags.input_tags.allow_nan = not self._correlates
         tags.classifier_tags.poor_score = self.leaf == "majority"
         return tags

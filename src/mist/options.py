@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 
 CHOICES: dict[str, tuple[str | None, ...]] = {
-    "leaf": ("gaussian", "sketch", "majority"),
+    "leaf": ("gaussian", "sketch", "majority", "full", "mixture"),
     "inheritance": ("gaussian", "mass", "sketch", None),
     "bound": ("mcdiarmid", "rutkowski", "hoeffding"),
     "split_test": ("gap", "gain"),
     "criterion": ("gini", "info_gain"),
+    "class_prior": ("counts", "balanced"),
     "thresholds": ("medians", "dense", "sampled", "gaussian"),
 }
 
@@ -26,15 +27,18 @@ RANGES: dict[str, tuple[type[numbers.Real], float, float, bool, bool]] = {
     "n_thresholds": (numbers.Integral, 1, np.inf, True, False),
     "bandwidth": (numbers.Real, 0, np.inf, False, False),
     "smoothing": (numbers.Real, 0, np.inf, False, False),
+    "max_components": (numbers.Integral, 1, 1000, True, True),
 }
 
 FIXED = (
     "leaf",
+    "class_prior",
     "grace_period",
     "sketch_size",
     "bandwidth",
     "smoothing",
     "max_classes_per_leaf",
+    "max_components",
 )
 """Options that cannot change once a row is learnt."""
 

@@ -51,6 +51,19 @@ def _ablation(title: str, **parameters: Any) -> Preset:
 PRESETS: Mapping[str, Preset] = {
     "mist-g": Preset("MIST-G", {"leaf": "gaussian"}, "ours"),
     "mist-k": Preset("MIST-K", {"leaf": "sketch"}, "ours"),
+    "mist-full": Preset(
+        "MIST-F",
+        {"leaf": "full", "class_prior": "balanced"},
+        "ours",
+        "MIST with a full covariance for each class at a leaf, see the documentation: Method",
+    ),
+    "mist-mixture": Preset(
+        "MIST-M",
+        {"leaf": "mixture", "class_prior": "balanced"},
+        "ours",
+        "MIST with a growing Gaussian mixture for each class at a leaf, see the documentation: "
+        "Method",
+    ),
     "vfdt": Preset(
         "VFDT",
         # The paper's "confidence 0.95" is the probability of a right choice, 1 - delta.

@@ -162,7 +162,7 @@ def test_methods_without_a_size_or_rate_are_left_out_of_that_panel():
 
 
 def test_groups_that_occur_are_explained():
-    texts = words(plot_pareto(points(3)))
+    texts = words(plot_pareto(points(5)))
     assert "MIST" in texts
     assert "other trees" in texts
     assert "no trees" not in texts

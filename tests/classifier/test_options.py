@@ -10,7 +10,8 @@ from mist import MistClassifier
 X, Y = mixed_rows(8)
 
 CHOICES = {
-    "leaf": ["gaussian", "sketch", "majority"],
+    "leaf": ["gaussian", "sketch", "majority", "full", "mixture"],
+    "class_prior": ["counts", "balanced"],
     "inheritance": ["gaussian", "mass", "sketch", None],
     "bound": ["mcdiarmid", "rutkowski", "hoeffding"],
     "split_test": ["gap", "gain"],
@@ -27,6 +28,7 @@ OUT_OF_RANGE = [
     *[("n_thresholds", v, f"{WHOLE} in [1, inf)") for v in (0, -3, 1.5, None)],
     *[("bandwidth", v, f"{SHARE} in (0, inf)") for v in (0, -1, math.inf, math.nan)],
     *[("smoothing", v, f"{SHARE} in (0, inf)") for v in (0, -1e-3, math.inf, math.nan)],
+    *[("max_components", v, f"{WHOLE} in [1, 1000]") for v in (0, 1001, 2.0, None)],
     *[("max_leaves", v, f"None or {WHOLE} >= 1") for v in (0, -1, 1.5, "many", True)],
     *[("max_classes_per_leaf", v, f"None or {WHOLE} >= 1") for v in (0, -1, 1.5, True)],
     *[("union_bound", v, "True or False") for v in (None, 1, 0, "yes")],
@@ -126,6 +128,7 @@ def test_options_set_to_nonsense_later_are_refused_too():
         {"bandwidth": 10, "leaf": "sketch"},
         {"smoothing": 1e-12, "leaf": "sketch"},
         {"smoothing": 5.0, "leaf": "sketch"},
+        {"max_components": 1, "leaf": "mixture"},
         {"max_leaves": 1},
         {"max_leaves": np.int32(3)},
         {"max_classes_per_leaf": 1, "leaf": "sketch"},
@@ -135,10 +138,13 @@ def test_options_set_to_nonsense_later_are_refused_too():
     ids=str,
 )
 def test_allowed_options_learn(options):
-    model = MistClassifier(**{**EAGER, **options}).partial_fit(X, Y)
-    proba = model.predict_proba(X)
+    # Leaves that keep covariances take no missing values.
+    whole = options.get("leaf") not in ("full", "mixture")
+    rows, labels = mixed_rows(8, holes=0.05 if whole else 0.0)
+    model = MistClassifier(**{**EAGER, **options}).partial_fit(rows, labels)
+    proba = model.predict_proba(rows)
     np.testing.assert_allclose(proba.sum(axis=1), 1)
-    assert model.score(X, Y) > 0.25
+    assert model.score(rows, labels) > 0.25
 
 
 def test_bounds_differ_as_their_formulas_say():

@@ -18,6 +18,8 @@ from mist import MistClassifier
         MistClassifier(),
         MistClassifier("sketch"),
         MistClassifier("majority"),
+        MistClassifier("full"),
+        MistClassifier("mixture"),
         MistClassifier(grace_period=20, split_test="gain", union_bound=False, delta=0.5),
     ]
 )

@@ -37,7 +37,7 @@ NAN = math.nan
 
 
 def options(leaf: int = GAUSSIAN, n_numeric: int = 2) -> Options:
-    return Options(leaf, 0, n_numeric, 200, 2**31 - 1, 0.25, 1e-3)
+    return Options(leaf, 0, n_numeric, 200, 2**31 - 1, 0.25, 1e-3, False)
 
 
 def named_arrays(state: State) -> dict[str, np.ndarray]:
@@ -166,7 +166,7 @@ def test_growth_keeps_everything(leaf, missing):
     state.tree.counters[[N_NODES, N_LEAVES]] = nodes, leaves
     after = named_arrays(state)
     assert list(after) == list(kept)
-    fixed = {"scale", "counters", "sketch.plan", "missing.scale"} & set(after)
+    fixed = {"scale", "counters", "totals", "sketch.plan", "missing.scale"} & set(after)
     for name, old in kept.items():
         new = after[name]
         assert (new.dtype, new.shape[1:]) == (old.dtype, old.shape[1:])

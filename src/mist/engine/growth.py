@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mist.engine import thresholds
+from mist.engine.components import reserve_components, tend
 from mist.engine.criterion import best_splits, leaf_impurity, radius
 from mist.engine.inheritance import split_leaf
 from mist.engine.state import (
@@ -14,10 +15,19 @@ from mist.engine.state import (
     N_LEAVES,
     State,
     reserve_cells,
+    reserve_codes,
     reserve_items,
     reserve_missing,
 )
-from mist.engine.stream import ATTEMPT, FULL_CELLS, FULL_ITEMS, first_missing, predict_rows, run
+from mist.engine.stream import (
+    ATTEMPT,
+    FULL_CELLS,
+    FULL_ITEMS,
+    TEND,
+    first_missing,
+    predict_rows,
+    run,
+)
 
 Array = np.ndarray[Any, Any]
 
@@ -87,6 +97,8 @@ def learn(
         Splits made on the way, features in internal order.
     """
     splits: list[Split] = []
+    if state.options.balanced:
+        reserve_codes(state, len(ranks))
     row, n = 0, len(X)
     while row < n:
         end = n
@@ -108,6 +120,7 @@ def learn(
                 state.missing,
                 state.sketch,
                 state.view,
+                state.mixture,
                 state.binary,
                 state.options,
                 X[:end],
@@ -119,17 +132,42 @@ def learn(
             )
             if reason == FULL_CELLS:
                 reserve_cells(state, 1)
+                if state.mixture is not None:
+                    reserve_components(state, 1)
             elif reason == FULL_ITEMS:
                 reserve_items(state, detail)
-            elif reason == ATTEMPT:
-                made = attempt(state, rule, detail)
+            leaf = detail if reason == ATTEMPT else -1
+            if reason == TEND:
+                tend(state, detail)
+                leaf = _due(state, int(state.tree.cells.leaf[detail]))
+            if leaf >= 0:
+                made = attempt(state, rule, leaf)
                 splits += [made] if made else []
     return splits
 
 
+def _due(state: State, leaf: int) -> int:
+    """The leaf, if a split attempt is due there; else -1."""
+    leaves = state.tree.leaves
+    tried = leaves.rows[leaf] // state.options.grace_period
+    return leaf if tried > leaves.tried[leaf] else -1
+
+
 def _predict_one(state: State, X: Array, ranks: Array, out: Array) -> None:
-    tree, sketch, view = state.tree, state.sketch, state.view
-    predict_rows(tree, None, sketch, view, True, state.binary, state.options, X, ranks, out, None)
+    predict_rows(
+        state.tree,
+        None,
+        state.sketch,
+        state.view,
+        state.mixture,
+        True,
+        state.binary,
+        state.options,
+        X,
+        ranks,
+        out,
+        None,
+    )
 
 
 def attempt(state: State, rule: SplitRule, leaf: int) -> Split | None:

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from mist.engine import kll
+from mist.engine import components, kll
 from mist.engine.moments import refresh_leaf
 from mist.engine.state import (
     GAUSSIAN,
@@ -175,13 +175,18 @@ def split_leaf(
         tree.leaves.weight[slot] = cells.weight[born].sum()
         tree.spread[slot] = stats[born, M2].sum(axis=0)
         nodes.mass[child] = tree.leaves.weight[slot]
-        if state.options.leaf != MAJORITY:
+        if state.mixture is not None:
+            components.inherit(state, old, born, feature, v, side == 0)
+            components.pool(state, slot)
+        elif state.options.leaf != MAJORITY:
             refresh_leaf(
                 tree, missing, slot, state.options.n_numeric, state.options.leaf == GAUSSIAN
             )
-    if sketch is not None:
-        for cell in parents:
+    for cell in parents:
+        if sketch is not None:
             kll.free_sketch(tree, sketch, cell)
+        if state.mixture is not None:
+            components.release(state.mixture, cell)
     free_cells(tree, parents)
 
 

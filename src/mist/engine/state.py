@@ -34,7 +34,7 @@ LEVELS = 40
 MIN_ROOM = 4
 """Rows of the smallest block of a sketch."""
 
-GAUSSIAN, SKETCH, MAJORITY = range(3)
+GAUSSIAN, SKETCH, MAJORITY, FULL, MIXTURE = range(5)
 """Kinds of leaf predictor, as they stand in `Options.leaf`."""
 
 
@@ -98,6 +98,7 @@ class Tree(NamedTuple):
     table: Any  # int64: hash table from (leaf, class code) to cell
     scale: Any  # float64 (2, d): running MEAN and M2 of every column over all rows
     counters: Any  # int64
+    totals: Any  # float64 (class codes): weight learnt of each class, if priors are balanced
 
 
 class Missing(NamedTuple):
@@ -136,6 +137,7 @@ class Options(NamedTuple):
     sketched_classes: int  # cells of a leaf that may have a sketch
     bandwidth: float
     smoothing: float
+    balanced: bool  # classes are equally probable before a row is seen
 
 
 @dataclass
@@ -146,6 +148,7 @@ class State:
     missing: Missing | None
     sketch: Sketch | None
     view: View | None
+    mixture: Any  # a `mist.engine.mixture.Mixture`, or None
     options: Options
 
     @property
@@ -220,7 +223,9 @@ def _new_sketches(options: Options, sketch_size: int, n_cells: int) -> tuple[Ske
     return sketch, View(np.zeros(0), np.zeros(0), np.zeros((n_cells, n), np.int64))
 
 
-def new_state(n_features: int, options: Options, sketch_size: int | None) -> State:
+def new_state(
+    n_features: int, options: Options, sketch_size: int | None, mixture: Any = None
+) -> State:
     """State of a model that has learnt nothing.
 
     Parameters
@@ -231,6 +236,8 @@ def new_state(n_features: int, options: Options, sketch_size: int | None) -> Sta
         Numbers for the compiled code.
     sketch_size : int or None
         Capacity k of the quantile sketches; None for a model without sketches.
+    mixture : Mixture or None, default=None
+        Room for components, where leaves keep them.
 
     Returns
     -------
@@ -247,12 +254,13 @@ def new_state(n_features: int, options: Options, sketch_size: int | None) -> Sta
         table=np.full(2 * n_cells, -1, np.int64),
         scale=np.zeros((2, d)),
         counters=np.zeros(8, np.int64),
+        totals=np.zeros(0),
     )
     tree.counters[FREE_CELL], tree.counters[N_CONSTANT] = -1, d
     sketch, view = None, None
     if sketch_size is not None and options.n_numeric > 0:
         sketch, view = _new_sketches(options, sketch_size, n_cells)
-    state = State(tree, None, sketch, view, options)
+    state = State(tree, None, sketch, view, mixture, options)
     new_leaf(tree, new_node(tree, -1), 0)
     return state
 
@@ -260,7 +268,8 @@ def new_state(n_features: int, options: Options, sketch_size: int | None) -> Sta
 # --- growth: by half, so that at most a third of an array is spare -------------------------
 
 
-def _longer(array: Any, n: int) -> Any:
+def grown(array: Any, n: int) -> Any:
+    """Return an array with room for n entries, the new ones zero."""
     if n <= len(array):
         return array
     out = np.zeros((n, *array.shape[1:]), array.dtype).view(type(array))
@@ -268,7 +277,8 @@ def _longer(array: Any, n: int) -> Any:
     return out
 
 
-def _next_size(n: int, needed: int) -> int:
+def next_size(n: int, needed: int) -> int:
+    """Return n, made larger by half until it holds what is needed."""
     while n < needed:
         n += max(2, n // 2)
     return n
@@ -277,41 +287,57 @@ def _next_size(n: int, needed: int) -> int:
 def reserve_nodes(state: State) -> None:
     """Make room for the two nodes and the one leaf that a split adds."""
     tree = state.tree
-    n_nodes = _next_size(len(tree.nodes), int(tree.counters[N_NODES]) + 2)
-    n_leaves = _next_size(len(tree.leaves), int(tree.counters[N_LEAVES]) + 1)
+    n_nodes = next_size(len(tree.nodes), int(tree.counters[N_NODES]) + 2)
+    n_leaves = next_size(len(tree.leaves), int(tree.counters[N_LEAVES]) + 1)
     state.tree = tree._replace(
-        nodes=_longer(tree.nodes, n_nodes),
-        leaves=_longer(tree.leaves, n_leaves),
-        spread=_longer(tree.spread, n_leaves),
+        nodes=grown(tree.nodes, n_nodes),
+        leaves=grown(tree.leaves, n_leaves),
+        spread=grown(tree.spread, n_leaves),
     )
     if state.missing is not None:
-        state.missing = state.missing._replace(leaf=_longer(state.missing.leaf, n_leaves))
+        state.missing = state.missing._replace(leaf=grown(state.missing.leaf, n_leaves))
+    if state.mixture is not None:
+        state.mixture = state.mixture._replace(
+            pooled=grown(state.mixture.pooled, n_leaves),
+            fresh=grown(state.mixture.fresh, n_leaves),
+        )
 
 
 def reserve_cells(state: State, n_more: int) -> None:
     """Make room for so many new cells beyond those in use and those free."""
     tree = state.tree
-    n = _next_size(len(tree.cells), int(tree.counters[N_CELLS]) + n_more)
+    n = next_size(len(tree.cells), int(tree.counters[N_CELLS]) + n_more)
     if n == len(tree.cells):
         return
     size = tree.table.size
     while size < 2 * n:
         size *= 2
     state.tree = tree._replace(
-        cells=_longer(tree.cells, n),
-        stats=_longer(tree.stats, n),
+        cells=grown(tree.cells, n),
+        stats=grown(tree.stats, n),
         table=np.full(size, -1, np.int64),
     )
     rebuild_table(state.tree)
     if state.missing is not None:
-        state.missing = state.missing._replace(cell=_longer(state.missing.cell, n))
+        state.missing = state.missing._replace(cell=grown(state.missing.cell, n))
     if state.sketch is not None:
         s = state.sketch
         state.sketch = s._replace(
-            sizes=_longer(s.sizes, n), ends=_longer(s.ends, n), medians=_longer(s.medians, n)
+            sizes=grown(s.sizes, n), ends=grown(s.ends, n), medians=grown(s.medians, n)
         )
     if state.view is not None:
-        state.view = state.view._replace(count=_longer(state.view.count, n))
+        state.view = state.view._replace(count=grown(state.view.count, n))
+    if state.mixture is not None:
+        cells = grown(state.mixture.cells, n)
+        cells.first[len(state.mixture.cells) :] = -1
+        state.mixture = state.mixture._replace(cells=cells)
+
+
+def reserve_codes(state: State, n_codes: int) -> None:
+    """Make room for the totals of so many classes."""
+    totals = state.tree.totals
+    if n_codes > len(totals):
+        state.tree = state.tree._replace(totals=grown(totals, next_size(len(totals), n_codes)))
 
 
 def reserve_items(state: State, n_rows: int) -> None:
@@ -320,9 +346,9 @@ def reserve_items(state: State, n_rows: int) -> None:
     assert sketch is not None
     have, width = sketch.items.shape
     want = max(int(state.tree.counters[N_ITEMS]) + n_rows, have + have // 4)
-    state.sketch = sketch._replace(items=_longer(sketch.items, want))
+    state.sketch = sketch._replace(items=grown(sketch.items, want))
     if state.view is not None:
-        values, mass = (_longer(a, want * width) for a in (state.view.values, state.view.mass))
+        values, mass = (grown(a, want * width) for a in (state.view.values, state.view.mass))
         state.view = state.view._replace(values=values, mass=mass)
 
 

@@ -9,6 +9,12 @@ import numpy as np
 from mist.engine import kll
 from mist.engine.compiled import exact, inlined
 from mist.engine.density import deviations, sketch_score
+from mist.engine.mixture import (
+    has_room_for_component,
+    learn_mixture,
+    make_room,
+    mixture_score,
+)
 from mist.engine.moments import (
     gaussian_score,
     gaussian_score_missing,
@@ -31,10 +37,12 @@ from mist.engine.state import (
     new_cell,
 )
 
-DONE, FULL_CELLS, FULL_ITEMS, ATTEMPT = range(4)
-"""Why `run` came back: all rows done, an array is full, or a leaf is due for a split attempt."""
+DONE, FULL_CELLS, FULL_ITEMS, ATTEMPT, TEND = range(5)
+"""Why `run` came back: all rows done, an array is full, a leaf is due for a split attempt, or a
+cell has components to tend."""
 
 _NEARLY_TIED = 1e-9
+_HUGE = 1e300
 _REFRESH_EVERY = 256
 
 
@@ -57,13 +65,18 @@ def route(nodes, X, i):
 
 
 @inlined
+def _balance(weight, total):
+    """From the share of a class in the leaf to the share of the leaf in the class."""
+    return math.log((weight + 0.5) / ((weight + 1.0) * (total + 1.0)))
+
+
+@inlined
 def _score_leaf(
-    leaves,
-    cells,
-    stats,
+    tree,
     missing,
     sketch,
     view,
+    mixture,
     holes,
     binary,
     options,
@@ -71,6 +84,7 @@ def _score_leaf(
     X,
     i,
     sigma,
+    only_winner,
     scores,
     codes,
 ):
@@ -79,12 +93,21 @@ def _score_leaf(
     ``holes`` is None if no missing value can matter, ``binary`` is None if there is no 0/1
     column, so that code for either is compiled only where it is needed.
     """
+    leaves, cells, stats = tree.leaves, tree.cells, tree.stats
     n = 0
+    need = -np.inf
     cell = leaves.first[leaf]
     prior_only = options.leaf == MAJORITY or leaves.orphan[leaf]
     while cell >= 0:
         if prior_only:
             scores[n] = math.log(cells.weight[cell] + 1.0)
+        elif mixture is not None:
+            prior = math.log(cells.weight[cell] + 1.0)
+            score = prior + mixture_score(mixture, cell, X, i, sigma, need - prior)
+            scores[n] = score if score > -_HUGE else -_HUGE
+            if only_winner and not options.balanced:
+                # A little less, so that what is nearly as good is still told exactly.
+                need = max(need, scores[n] - _NEARLY_TIED * 10)
         elif view is not None:
             scores[n] = sketch_score(
                 cells, stats, missing, sketch, view, cell, X, i, sigma, options
@@ -96,6 +119,11 @@ def _score_leaf(
         codes[n] = cells.code[cell]
         n += 1
         cell = cells.next[cell]
+    if options.balanced:
+        cell = leaves.first[leaf]
+        for k in range(n):
+            scores[k] += _balance(cells.weight[cell], tree.totals[codes[k]])
+            cell = cells.next[cell]
     return n
 
 
@@ -145,7 +173,7 @@ def _row_copies(cells, cell, w, seed, node, code):
 
 
 @inlined
-def _learn(tree, missing, sketch, view, options, leaf, cell, X, i, code, w, copies):
+def _learn(tree, missing, sketch, view, mixture, room, options, leaf, cell, X, i, code, w, copies):
     """Learn one row at its leaf; room for it has been reserved."""
     nodes, leaves, cells = tree.nodes, tree.leaves, tree.cells
     node = np.int64(0)
@@ -160,7 +188,10 @@ def _learn(tree, missing, sketch, view, options, leaf, cell, X, i, code, w, copi
             missing.cell[cell, :] = 0.0
     first_here = cells.count[cell] == 0.0
     learn_moments(tree, missing, leaf, cell, X, i, w)
-    if options.leaf != MAJORITY:
+    due = False
+    if mixture is not None:
+        due = learn_mixture(tree, mixture, leaf, cell, X, i, w, room.factors, room.row, room.shares)
+    elif options.leaf != MAJORITY:
         leaves.clock[leaf] += 1
         clock = leaves.clock[leaf]
         numeric_norm = options.leaf == GAUSSIAN
@@ -176,7 +207,10 @@ def _learn(tree, missing, sketch, view, options, leaf, cell, X, i, code, w, copi
         if copies > 0 and cells.start[cell] >= 0:
             kll.update(tree, sketch, view, cell, X, i, copies, options.seed, node, code)
     leaves.rows[leaf] += w
+    if options.balanced:
+        tree.totals[code] += w
     tree.counters[N_LEARNT] += 1
+    return cell if due else -1
 
 
 @exact
@@ -189,12 +223,14 @@ def _forget_orphan(tree, leaf):
 
 
 @exact
-def run(tree, missing, sketch, view, binary, options, X, codes, weights, start, ranks, out):
+def run(
+    tree, missing, sketch, view, mixture, binary, options, X, codes, weights, start, ranks, out
+):
     """Learn rows from ``start`` on; where ``out`` is given, predict each row first.
 
     Parameters
     ----------
-    tree, missing, sketch, view, options
+    tree, missing, sketch, view, mixture, options
         The state, see `mist.engine.state`.
     binary : True or None
         None if there is no 0/1 column.
@@ -215,12 +251,13 @@ def run(tree, missing, sketch, view, binary, options, X, codes, weights, start, 
     -------
     row, reason, detail : int
         First row not yet learnt, why the loop stopped, and the pool rows lacking
-        (`FULL_ITEMS`) or the leaf that is due (`ATTEMPT`).
+        (`FULL_ITEMS`), the leaf that is due (`ATTEMPT`) or the cell that is (`TEND`).
     """
-    nodes, leaves, cells, stats = tree.nodes, tree.leaves, tree.cells, tree.stats
+    nodes, leaves = tree.nodes, tree.leaves
     scores, shares = np.empty(ranks.size), np.empty(ranks.size)
     known = np.empty(ranks.size, np.int64)
     sigma = np.empty(options.n_numeric)
+    room = None if mixture is None else make_room(mixture)
     for i in range(start, X.shape[0]):
         code, w = codes[i], weights[i]
         node = route(nodes, X, i)
@@ -229,12 +266,11 @@ def run(tree, missing, sketch, view, binary, options, X, codes, weights, start, 
             if view is not None:
                 deviations(tree, missing, sigma)
             n = _score_leaf(
-                leaves,
-                cells,
-                stats,
+                tree,
                 missing,
                 sketch,
                 view,
+                mixture,
                 missing,
                 binary,
                 options,
@@ -242,6 +278,7 @@ def run(tree, missing, sketch, view, binary, options, X, codes, weights, start, 
                 X,
                 i,
                 sigma,
+                True,
                 scores,
                 known,
             )
@@ -252,27 +289,35 @@ def run(tree, missing, sketch, view, binary, options, X, codes, weights, start, 
         # Nothing is changed before there is room for all that the row needs.
         if cell < 0 and not has_room_for_cell(tree):
             return i, FULL_CELLS, 0
+        if mixture is not None and not has_room_for_component(mixture):
+            return i, FULL_CELLS, 0
         copies = np.int64(0)
         if sketch is not None:
-            copies = _row_copies(cells, cell, w, options.seed, node, code)
+            copies = _row_copies(tree.cells, cell, w, options.seed, node, code)
             lacking = kll.rows_lacking(tree, sketch, cell, copies)
             if lacking > 0:
                 return i, FULL_ITEMS, lacking
         if leaves.orphan[leaf]:
             _forget_orphan(tree, leaf)
-        _learn(tree, missing, sketch, view, options, leaf, cell, X, i, code, w, copies)
+        due = _learn(
+            tree, missing, sketch, view, mixture, room, options, leaf, cell, X, i, code, w, copies
+        )
+        if due >= 0:
+            return i + 1, TEND, due
         if math.floor(leaves.rows[leaf] / options.grace_period) > leaves.tried[leaf]:
             return i + 1, ATTEMPT, leaf
     return X.shape[0], DONE, 0
 
 
 @exact
-def predict_rows(tree, missing, sketch, view, holes, binary, options, X, ranks, out, shares):
+def predict_rows(
+    tree, missing, sketch, view, mixture, holes, binary, options, X, ranks, out, shares
+):
     """Predict rows without learning them.
 
     Parameters
     ----------
-    tree, missing, sketch, view, binary, options
+    tree, missing, sketch, view, mixture, binary, options
         As for `run`.
     holes : True or None
         None if neither the rows nor anything learnt has a missing value.
@@ -285,7 +330,7 @@ def predict_rows(tree, missing, sketch, view, holes, binary, options, X, ranks, 
     shares : float64 array of zeros, shape (n, n_classes), or None
         Receives the class probabilities, in the order of the sorted labels.
     """
-    nodes, leaves, cells, stats = tree.nodes, tree.leaves, tree.cells, tree.stats
+    nodes = tree.nodes
     scores, parts = np.empty(ranks.size), np.empty(ranks.size)
     known = np.empty(ranks.size, np.int64)
     sigma = np.empty(options.n_numeric)
@@ -294,12 +339,11 @@ def predict_rows(tree, missing, sketch, view, holes, binary, options, X, ranks, 
     for i in range(X.shape[0]):
         leaf = nodes.leaf[route(nodes, X, i)]
         n = _score_leaf(
-            leaves,
-            cells,
-            stats,
+            tree,
             missing,
             sketch,
             view,
+            mixture,
             holes,
             binary,
             options,
@@ -307,6 +351,7 @@ def predict_rows(tree, missing, sketch, view, holes, binary, options, X, ranks, 
             X,
             i,
             sigma,
+            shares is None,
             scores,
             known,
         )

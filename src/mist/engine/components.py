@@ -1,0 +1,356 @@
+"""The rare work on mixtures: proposing candidates, dividing a component, inheriting at a split."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from functools import cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from mist.engine.gaussians import Gaussians
+from mist.engine.mixture import (
+    CERTAIN,
+    FREE_COMPONENT,
+    FREE_TRIAL,
+    N_COMPONENTS,
+    N_TRIALS,
+    Mixture,
+    new_component,
+    refresh_components,
+    refresh_pool,
+    refresh_trial,
+)
+from mist.engine.state import M2, State, grown, leaf_cells, next_size
+
+Array = np.ndarray[Any, Any]
+
+_HALF = 2.0 / math.pi
+"""By how much of it the variance falls when a Gaussian is cut at its mean."""
+
+_SHIFT = math.sqrt(2.0 / math.pi)
+"""How far the mean of a half is from the cut, in standard deviations."""
+
+_NARROW, _WIDE = 0.25, 2.0
+"""Scales of the two covariances of a concentric pair."""
+
+LEAST_MASS = 0.5
+"""A component that inherits less than this is dropped."""
+
+LEAST_SPREAD = 1e-9
+"""Across a direction with less of the class's variance nothing is cut: it may be rounding."""
+
+_TRACE = 1e-12
+
+
+def reserve_components(state: State, n_more: int) -> None:
+    """Make room for so many more components."""
+    mixture = state.mixture
+    assert mixture is not None
+    free = _count_free(mixture.components.next, int(mixture.counters[FREE_COMPONENT]))
+    needed = int(mixture.counters[N_COMPONENTS]) + max(0, n_more - free)
+    n = next_size(len(mixture.components), needed)
+    state.mixture = mixture._replace(
+        components=grown(mixture.components, n),
+        own=Gaussians(*(grown(array, n) for array in mixture.own)),
+        factor=grown(mixture.factor, n),
+    )
+
+
+def components_of(mixture: Mixture, cell: int) -> list[int]:
+    """Components of a cell, in order of creation."""
+    return list(_chain(mixture.components.next, int(mixture.cells.first[cell])))
+
+
+def tend(state: State, cell: int) -> None:
+    """Divide every component of a cell that is due and has earned it; give new candidates else."""
+    assert state.mixture is not None
+    growth = state.mixture.growth
+    leaf = int(state.tree.cells.leaf[cell])
+    for component in components_of(state.mixture, cell):
+        mixture = state.mixture
+        components = mixture.components
+        if not components.due[component]:
+            continue
+        components.due[component] = 0
+        trial = int(components.trial[component])
+        pair = -1 if trial < 0 else _winner(mixture, component, trial)
+        if pair >= 0:
+            _divide(state, cell, component, trial, pair)
+            _refresh(state, leaf, cell)
+            if state.mixture.cells.n[cell] >= growth.most:
+                for other in components_of(state.mixture, cell):
+                    _close(state.mixture, other)
+                return
+        else:
+            _propose(state, cell, component)
+
+
+def release(mixture: Mixture, cell: int) -> None:
+    """Give back all components of a cell."""
+    for component in components_of(mixture, cell):
+        _close(mixture, component)
+        mixture.components.next[component] = mixture.counters[FREE_COMPONENT]
+        mixture.counters[FREE_COMPONENT] = component
+    mixture.cells.first[cell] = -1
+
+
+def inherit(state: State, parents: Array, born: Array, feature: int, v: float, left: bool) -> None:
+    """Give each new cell the part of its parent's components on one side of a split.
+
+    Every component is cut as a Gaussian: its mass in the ratio of the normal distribution, its
+    mean and covariance as those of the part, the other columns along with their correlation.
+
+    Parameters
+    ----------
+    state : State
+        The model; changed in place.
+    parents, born : ndarray of int
+        Cells that are detached, and the cells that take after them.
+    feature : int
+        Split column, in internal order.
+    v : float
+        Threshold.
+    left : bool
+        Whether the cells are those of the side x <= v.
+    """
+    assert state.mixture is not None
+    reserve_components(state, int(state.mixture.cells.n[parents].sum()))
+    mixture = state.mixture
+    for parent, cell in zip(parents.tolist(), born.tolist(), strict=True):
+        mixture.cells.first[cell] = -1
+        parts = [_part(mixture, old, feature, v, left) for old in components_of(mixture, parent)]
+        # A class that goes to this side keeps one component at least.
+        least = min(LEAST_MASS, max(part.mass for part in parts))
+        for part in parts:
+            if part.mass >= least:
+                new = new_component(mixture, cell)
+                mixture.own.head.weight[new] = part.weight
+                mixture.own.mean[new] = part.mean
+                mixture.own.m2[new] = part.m2
+                _set_mass(mixture, new, part.mass)
+                mixture.cells.total[cell] += part.mass
+        mixture.cells.log_total[cell] = math.log(mixture.cells.total[cell])
+
+
+class _Part(NamedTuple):
+    mass: float
+    weight: float
+    mean: Array
+    m2: Array
+
+
+def _part(mixture: Mixture, component: int, feature: int, v: float, left: bool) -> _Part:
+    """The part of a component on one side of a split; of one far on the other side a trace."""
+    weight = float(mixture.own.head.weight[component])
+    mean, m2 = mixture.own.mean[component].copy(), mixture.own.m2[component].copy()
+    share = max(_cut(mean, m2, weight, mixture.growth.n_numeric, feature, v, left), _TRACE)
+    return _Part(
+        float(mixture.components.mass[component]) * share, weight * share, mean, m2 * share
+    )
+
+
+def pool(state: State, leaf: int) -> None:
+    """Bring a leaf's pooled covariance and all its factors up to date."""
+    assert state.mixture is not None
+    refresh_pool(state.tree, state.mixture, leaf, _room(state.mixture))
+    for cell in leaf_cells(state.tree, leaf):
+        _refresh(state, leaf, int(cell))
+
+
+def _cut(
+    mean: Array, m2: Array, weight: float, a: int, feature: int, v: float, left: bool
+) -> float:
+    """Truncate a Gaussian in place; returns the share of its mass that is kept."""
+    if feature >= a:
+        share = 1.0 - mean[feature] if left else mean[feature]
+        mean[feature] = 0.0 if left else 1.0
+        return float(share)
+    from scipy.special import log_ndtr
+
+    variance = m2[_at(feature, feature)] / weight
+    if variance <= 0.0:
+        return float((mean[feature] <= v) == left)
+    sd = math.sqrt(variance)
+    z = (v - mean[feature]) / sd * (1.0 if left else -1.0)
+    share = float(np.exp(log_ndtr(z)))
+    hazard = math.exp(-0.5 * z * z - 0.5 * math.log(2.0 * math.pi) - float(log_ndtr(z)))
+    covariance = np.array([m2[_at(feature, j)] for j in range(a)]) / weight
+    mean[:a] += covariance / sd * hazard * (-1.0 if left else 1.0)
+    fall = min(max(hazard * (z + hazard), 0.0), 1.0)
+    rows, columns = _lower(a)
+    m2 -= weight * fall * covariance[rows] * covariance[columns] / variance
+    return share
+
+
+def _winner(mixture: Mixture, component: int, trial: int) -> int:
+    """The pair that takes the component's place, or -1."""
+    growth = mixture.growth
+    pair = int(np.argmax(mixture.evidence[trial]))
+    first = trial * (2 * growth.pairs + 1) + 1 + 2 * pair
+    lighter = mixture.candidates.head.weight[first : first + 2].min()
+    earned = (
+        mixture.evidence[trial, pair] > CERTAIN + math.log(growth.pairs)
+        and lighter >= max(5.0, 0.5 * growth.n_numeric)
+        and mixture.components.seen[component] >= max(20.0, growth.n_numeric)
+    )
+    return pair if earned else -1
+
+
+def _divide(state: State, cell: int, component: int, trial: int, pair: int) -> None:
+    reserve_components(state, 1)
+    mixture = state.mixture
+    assert mixture is not None
+    first = trial * (2 * mixture.growth.pairs + 1) + 1 + 2 * pair
+    weights = mixture.candidates.head.weight[first : first + 2].copy()
+    mass = float(mixture.components.mass[component])
+    other = new_component(mixture, cell)
+    for target, source in ((component, first), (other, first + 1)):
+        for own, candidate in zip(mixture.own, mixture.candidates, strict=True):
+            own[target] = candidate[source]
+    _close(mixture, component)
+    _set_mass(mixture, component, mass * weights[0] / weights.sum())
+    _set_mass(mixture, other, mass * weights[1] / weights.sum())
+    mixture.components.tried[component] = 0
+
+
+def _set_mass(mixture: Mixture, component: int, mass: float) -> None:
+    mixture.components.mass[component] = mass
+    mixture.components.log_mass[component] = math.log(mass)
+
+
+def _refresh(state: State, leaf: int, cell: int) -> None:
+    mixture = state.mixture
+    assert mixture is not None
+    refresh_components(state.tree, mixture, leaf, cell, _room(mixture))
+
+
+def _room(mixture: Mixture) -> Array:
+    return np.empty((3, mixture.pooled.shape[1]))
+
+
+def _close(mixture: Mixture, component: int) -> None:
+    """End the trial of a component, if it has one."""
+    trial = mixture.components.trial[component]
+    if trial >= 0:
+        mixture.free[trial] = mixture.counters[FREE_TRIAL]
+        mixture.counters[FREE_TRIAL] = trial
+    mixture.components.trial[component] = -1
+    mixture.components.seen[component] = 0.0
+    mixture.components.due[component] = 0
+
+
+def _open(state: State, component: int) -> int:
+    """Give a component a trial, its old one if it has one; returns the trial."""
+    mixture = state.mixture
+    assert mixture is not None
+    trial = int(mixture.components.trial[component])
+    if trial >= 0:
+        return trial
+    trial = int(mixture.counters[FREE_TRIAL])
+    if trial >= 0:
+        mixture.counters[FREE_TRIAL] = mixture.free[trial]
+    else:
+        trial = int(mixture.counters[N_TRIALS])
+        mixture.counters[N_TRIALS] += 1
+        n = next_size(len(mixture.free), trial + 1)
+        each = 2 * mixture.growth.pairs + 1
+        mixture = mixture._replace(
+            evidence=grown(mixture.evidence, n),
+            free=grown(mixture.free, n),
+            candidates=Gaussians(*(grown(array, n * each) for array in mixture.candidates)),
+        )
+        state.mixture = mixture
+    mixture.components.trial[component] = trial
+    return trial
+
+
+def _propose(state: State, cell: int, component: int) -> None:
+    """Begin a trial with a copy of the component and the next pairs in its place."""
+    trial = _open(state, component)
+    mixture = state.mixture
+    assert mixture is not None
+    own, growth = mixture.own, mixture.growth
+    a, n_cuts = growth.n_numeric, growth.pairs - 1
+    weight = float(own.head["weight"][component])
+    packed = own.m2[component] / weight
+    S = _unpack(packed, a)
+    variances = state.tree.stats[cell, M2, :a] / state.tree.cells["weight"][cell]
+    scale = 1.0 / np.sqrt(np.where(variances > 0.0, variances, 1.0))
+    tried = int(mixture.components["tried"][component])
+    directions = _directions(S, scale, tried, n_cuts)
+    towards = directions @ S
+    spread = np.einsum("ij,ij->i", directions, towards)
+    valid = spread > LEAST_SPREAD
+    towards[valid] /= np.sqrt(spread[valid, None])
+    towards[~valid] = 0.0
+    rows, columns = _lower(a)
+    halves = packed - _HALF * towards[:, rows] * towards[:, columns]
+
+    # The copy, two halves for each cut, and the concentric pair.
+    total = min(weight, 2.0 * a + 10.0)
+    weights = np.full(2 * growth.pairs + 1, 0.5 * total)
+    weights[0] = total
+    means = np.repeat(own.mean[component][None], len(weights), axis=0)
+    means[1:-2:2, :a] -= _SHIFT * towards
+    means[2:-2:2, :a] += _SHIFT * towards
+    covariances = np.concatenate(
+        [packed[None], np.repeat(halves, 2, axis=0), _NARROW * packed[None], _WIDE * packed[None]]
+    )
+    places = slice(trial * len(weights), (trial + 1) * len(weights))
+    candidates = mixture.candidates
+    candidates.head["weight"][places] = weights
+    candidates.mean[places] = means
+    candidates.m2[places] = weights[:, None] * covariances
+    mixture.evidence[trial] = np.append(np.where(valid, 0.0, -np.inf), 0.0)
+    mixture.components["tried"][component] = (tried + n_cuts) % max(2 * a, 1)
+    mixture.components["seen"][component] = 0.0
+    refresh_trial(state.tree, mixture, cell, trial, _room(mixture))
+
+
+def _directions(S: Array, scale: Array, tried: int, n: int) -> Array:
+    """Directions to cut across: principal axes and widest columns in turn, in class units."""
+    a = len(S)
+    scaled = S * scale[:, None] * scale
+    axes = np.linalg.eigh(scaled)[1][:, ::-1].T
+    # Of a class with one component all widths are 1 but for rounding, which must not decide.
+    columns = np.argsort(-np.round(np.diag(scaled), 9), kind="stable")
+    out = np.zeros((n, a))
+    for i, number in enumerate(range(tried, tried + n)):
+        rank, kind = divmod(number % max(2 * a, 1), 2)
+        if kind == 0:
+            out[i] = axes[rank]
+        else:
+            out[i, columns[rank]] = 1.0
+    return out * scale
+
+
+@cache
+def _lower(a: int) -> tuple[Array, Array]:
+    """Row and column of every entry of a packed matrix."""
+    rows, columns = np.tril_indices(a)
+    return rows, columns
+
+
+def _unpack(packed: Array, a: int) -> Array:
+    S = np.empty((a, a))
+    rows, columns = _lower(a)
+    S[rows, columns] = packed
+    S[columns, rows] = packed
+    return S
+
+
+def _at(i: int, j: int) -> int:
+    """Where an entry of a packed matrix stands."""
+    return max(i, j) * (max(i, j) + 1) // 2 + min(i, j)
+
+
+def _chain(following: Array, first: int) -> Iterator[int]:
+    while first >= 0:
+        yield first
+        first = int(following[first])
+
+
+def _count_free(following: Array, first: int) -> int:
+    return sum(1 for _ in _chain(following, first))

@@ -1,0 +1,69 @@
+"""class_prior: by the rows of each class so far, or all alike."""
+
+import numpy as np
+import pytest
+
+from mist import MistClassifier
+from mist.datasets import make_gaussian_classes
+from mist.engine.state import leaf_cells
+
+LEAVES = ("gaussian", "sketch", "majority", "full", "mixture")
+
+
+def uneven(seed=0):
+    """Classes of 600, 60 and 6 rows that overlap."""
+    X, y = make_gaussian_classes(n_samples=1800, n_classes=3, n_features=3, spread=2.0, seed=seed)
+    kept = np.concatenate(
+        [np.flatnonzero(y == label)[:n] for label, n in ((0, 600), (1, 60), (2, 6))]
+    )
+    kept = np.random.default_rng(seed).permutation(kept)
+    return X[kept], y[kept]
+
+
+def by_hand(model, X, totals):
+    """Balanced probabilities from those by counts: P(leaf | class) in place of P(class | leaf)."""
+    counts = model.predict_proba(X)
+    tree, columns = model._state.tree, model._labels.columns
+    out = np.zeros_like(counts)
+    for i, node in enumerate(model.apply(X)):
+        for cell in leaf_cells(tree, tree.nodes.leaf[node]):
+            column, weight = columns[tree.cells.code[cell]], tree.cells.weight[cell]
+            out[i, column] = counts[i, column] * (weight + 0.5) / (weight + 1)
+    out /= totals + 1
+    return out / out.sum(axis=1, keepdims=True)
+
+
+@pytest.mark.parametrize("leaf", LEAVES)
+@pytest.mark.parametrize("splits", [False, True])
+def test_balanced_probabilities_follow_from_those_by_counts(leaf, splits):
+    X, y = uneven()
+    growth = (
+        {"grace_period": 60, "split_test": "gain", "union_bound": False, "tie_threshold": 1.0}
+        if splits
+        else {}
+    )
+    by_counts = MistClassifier(leaf, **growth).fit(X, y)
+    balanced = MistClassifier(leaf, class_prior="balanced", **growth).fit(X, y)
+    assert (by_counts.n_leaves_ > 1) == splits
+    assert balanced.n_leaves_ == by_counts.n_leaves_
+    expected = by_hand(by_counts, X, np.bincount(y))
+    assert balanced.predict_proba(X) == pytest.approx(expected, abs=1e-9)
+    sure = np.sort(expected, axis=1)
+    sure = sure[:, -1] - sure[:, -2] > 1e-6
+    assert np.array_equal(balanced.predict(X)[sure], expected.argmax(axis=1)[sure])
+
+
+def test_rare_classes_are_recognised_more_often():
+    X, y = uneven()
+    rare = y == 2
+    by_counts = MistClassifier().fit(X, y).predict(X)[rare] == 2
+    balanced = MistClassifier(class_prior="balanced").fit(X, y).predict(X)[rare] == 2
+    assert balanced.mean() > by_counts.mean()
+
+
+def test_it_cannot_change_while_the_model_learns():
+    X, y = uneven()
+    model = MistClassifier().partial_fit(X, y)
+    model.set_params(class_prior="balanced")
+    with pytest.raises(ValueError, match="class_prior was changed from 'counts' to 'balanced'"):
+        model.partial_fit(X, y)
