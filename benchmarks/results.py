@@ -3,9 +3,9 @@
     mist bench --suite standard --protocol paper --out OUT
     python benchmarks/results.py OUT --suite standard --protocol paper
 
-The page has the tables of figures that do not depend on the machine: accuracy, forgetting, ranks,
-differences, sizes. Under protocol "paper" it also has our figures beside the paper's, and every
-figure that differs with the most likely reason.
+The page has the methods of which the folder holds results, and the tables of figures that do not
+depend on the machine: accuracy, forgetting, ranks, differences, sizes. Under protocol "paper" it
+also has our figures beside the paper's, and every figure that differs with the most likely reason.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from mist.bench import PROTOCOLS, SUITES, plan
+from mist.bench import PROTOCOLS, SUITES, default_methods, plan
 from mist.bench.figures import plot_ranks
 from mist.bench.inventory import dataset_table
 from mist.bench.outcomes import arrange, title_of
@@ -46,10 +46,14 @@ INK = "#24292f"
 
 def page(suite, protocol, folder, images):
     """The Markdown text, and the plot of ranks as an SVG text."""
-    runs = plan(suite, protocol=protocol)
+    found = {run.method for run in read_records(folder, plan(suite, protocol=protocol))}
+    methods = [name for name in default_methods(suite) if name in found]
+    runs = plan(suite, methods=methods, protocol=protocol)
     records = list(read_records(folder, runs).values())
     outcomes = arrange(records, datasets=SUITES[suite], planned=runs)
     command = f"mist bench --suite {suite} --protocol {protocol}"
+    if methods != default_methods(suite):
+        command += f" --models {','.join(methods)}"
     parts = [
         f"# {TITLES[suite, protocol]}",
         f"{INTRO[protocol]} [Benchmark](../benchmark.md) has the protocol. Made by `{command}` and "
