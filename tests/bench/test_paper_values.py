@@ -215,6 +215,16 @@ def reasons(monkeypatch):
     paper._reasons.cache_clear()
 
 
+def test_every_reason_is_about_a_figure_of_the_paper():
+    for measure, dataset, method in paper._reasons():
+        assert any(
+            measure in ("*", cell.measure)
+            and dataset in ("*", cell.dataset)
+            and method in ("*", cell.method)
+            for cell in read_paper()
+        ), (measure, method, dataset)
+
+
 KEYS = [
     (measure, method, dataset)
     for measure in ("m", "*")

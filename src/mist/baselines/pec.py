@@ -225,7 +225,8 @@ class PEC(UnweightedStreamClassifier):
     Teacher and students are :math:`\mathrm{linear} \circ \mathrm{GELU} \circ
     \mathrm{layer\ norm} \circ \mathrm{linear}`, with weights drawn uniformly from
     :math:`\pm 1 / \sqrt{\text{inputs of the layer}}`. All students start equal. The defaults
-    are the authors' for MNIST.
+    are the authors' for MNIST, but for the learning rate: it is constant unless
+    `n_rows_expected` is given, which a stream does not tell.
 
     Parameters
     ----------
