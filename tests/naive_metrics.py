@@ -101,6 +101,18 @@ def resampled_means(values):
     return sorted(sum(sample) / len(values) for sample in product(values, repeat=len(values)))
 
 
+def nested_resampled_means(groups):
+    """The (mean, probability) of all ways to draw groups and then values of each, in order."""
+    found = []
+    for chosen in product(groups, repeat=len(groups)):
+        ways = [resampled_means(group) for group in chosen]
+        chance = 1 / len(groups) ** len(groups)
+        for own in ways:
+            chance /= len(own)
+        found += [(sum(means) / len(groups), chance) for means in product(*ways)]
+    return sorted(found)
+
+
 def forgetting_from_first(matrix):
     """Forgetting of every task as Avalanche defines it: first accuracy minus last."""
     return [matrix[task][task] - matrix[-1][task] for task in range(len(matrix))]

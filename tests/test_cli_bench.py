@@ -215,8 +215,12 @@ def test_bad_options(here, arguments, parts):
     assert list(here.iterdir()) == []
 
 
-def test_no_jobs():
-    assert_one_line_error(bench(*SMALL, "--jobs", 0), "n_jobs")
+def test_no_jobs(here):
+    assert_one_line_error(
+        bench(*SMALL, "--jobs", 0),
+        "--jobs 0: give the number of runs at a time, or -1 for one a processor",
+    )
+    assert list(here.iterdir()) == []
 
 
 def test_out_is_a_file(here):

@@ -102,16 +102,16 @@ PRESETS: Mapping[str, Preset] = {
 
 
 def unknown_name(what: str, name: str, known: Iterable[str]) -> ValueError:
-    """The error for a name that is not there: lists all names and the nearest.
+    """The error for a name that is not there: lists all names, and the nearest if one is near.
 
     Parameters
     ----------
     what : str
         What the names are names of.
     name : str
-        The name asked for.
+        The name asked for; case, hyphens and underscores do not count when the nearest is sought.
     known : iterable of str
-        All names, one at least.
+        All names.
 
     Returns
     -------
@@ -123,11 +123,16 @@ def unknown_name(what: str, name: str, known: Iterable[str]) -> ValueError:
     >>> print(unknown_name("model", "mistg", ["mist-g", "mist-k"]))
     no model called 'mistg': choose one of mist-g, mist-k. The nearest is 'mist-g'.
     """
-    names = list(known)
-    nearest = difflib.get_close_matches(str(name), names, n=1, cutoff=0.0)[0]
+    names = {_letters(each): each for each in known}
+    nearest = difflib.get_close_matches(_letters(name), names, n=1)
+    hint = f" The nearest is {names[nearest[0]]!r}." if nearest else ""
     return ValueError(
-        f"no {what} called {name!r}: choose one of {', '.join(names)}. The nearest is {nearest!r}."
+        f"no {what} called {name!r}: choose one of {', '.join(names.values())}.{hint}"
     )
+
+
+def _letters(name: str) -> str:
+    return str(name).casefold().replace("-", "").replace("_", "")
 
 
 def find_preset(name: str) -> Preset:

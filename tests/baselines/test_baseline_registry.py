@@ -118,10 +118,22 @@ def test_an_unknown_name_gets_the_list_and_the_nearest(find):
         ValueError, match=r"called 'mist_g': choose one of mist-g, mist-k, mist-full"
     ):
         find("mist_g")
-    with pytest.raises(ValueError, match=r"The nearest is 'rutkowski'\."):
-        find("Rutkowsky")
-    with pytest.raises(ValueError, match="called 3: choose"):
-        find(3)
+    for name, nearest in (
+        ("Rutkowsky", "rutkowski"),
+        ("MIST_K", "mist-k"),
+        ("mistfull", "mist-full"),
+        ("Mist-G_Dense20", "mist-g-dense-20"),
+    ):
+        with pytest.raises(ValueError, match=rf"The nearest is '{nearest}'\.$"):
+            find(name)
+
+
+@pytest.mark.parametrize("find", [make, find_preset])
+@pytest.mark.parametrize("name", [3, "", "perceptron"])
+def test_no_nearest_where_none_is_near(find, name):
+    with pytest.raises(ValueError, match=f"called {name!r}: choose one of mist-g, ") as caught:
+        find(name)
+    assert "nearest" not in str(caught.value)
 
 
 def test_names_of_the_package():

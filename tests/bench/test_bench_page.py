@@ -8,7 +8,10 @@ import pytest
 from bench_records import plan, record, records_of
 from mist.bench import Record
 from mist.bench.curves import average, plot_curves, plot_tasks
+from mist.bench.outcomes import arrange
 from mist.bench.page import render_bench, write_reports
+from mist.bench.scores import scores
+from mist.bench.sentences import headline
 from mist.bench.tables import Table
 from outline import Outline, assert_self_contained
 
@@ -36,6 +39,12 @@ def words_of(text):
     return " ".join(" ".join(Outline(text).words).split())
 
 
+def headline_of(runs, accuracies):
+    datasets = list(dict.fromkeys(run.dataset for run in runs))
+    outcomes = arrange(records_of(runs, accuracies), datasets=datasets, planned=runs)
+    return headline(outcomes, scores(outcomes))
+
+
 def test_the_page_is_well_formed_and_self_contained():
     text = page()
     assert_self_contained(text)
@@ -47,7 +56,8 @@ def test_headline_tables_and_footer():
     words = words_of(page())
     for expected in (
         "MIST-G ranks first of 3 methods over 2 data sets: mean rank 1.00, "
-        "mean final accuracy 0.910.",
+        "mean final accuracy 0.910. At the 5 % level (Nemenyi test) it is not told apart from any "
+        "other method.",
         "3 methods, 2 data sets, 3 seeds (42, 123, 456); 18 runs, none failed.",
         "3 classes in 3 tasks, 13 columns; 300 rows learnt, 60 held out.",
         "Differences to MIST-G",
@@ -83,6 +93,35 @@ def test_the_best_of_ours_is_named_when_another_is_first():
     assert "MIST-G is in place 3 with 0.710." in words
     words = words_of(page(records_of(runs, {"mist-g": 0.6, "vfdt": 0.9, "slda": 0.9})))
     assert "VFDT and SLDA rank first of 3 methods" in words
+
+
+@pytest.mark.parametrize(
+    ("n_methods", "n_datasets", "sentence"),
+    [
+        (3, 2, "it is not told apart from any other method."),  # 2.34 ranks
+        (3, 6, "it is not told apart from 1 of the 2 others."),  # 1.35
+        (3, 12, "it is told apart from every other method."),  # 0.96
+        (2, 2, "it is not told apart from any other method."),  # 1.39
+        (2, 4, "it is told apart from every other method."),  # 0.98
+    ],
+)
+def test_the_headline_says_from_how_many_the_first_is_not_told_apart(
+    n_methods, n_datasets, sentence
+):
+    # Every data set ranks the methods 1, 2, 3; the comments give the critical differences.
+    methods = ["mist-g", "vfdt", "slda"][:n_methods]
+    runs = plan(methods, [f"data {i}" for i in range(n_datasets)], [1])
+    words = headline_of(runs, {"mist-g": 0.9, "vfdt": 0.8, "slda": 0.7})
+    assert f"At the 5 % level (Nemenyi test) {sentence}" in words
+
+
+def test_methods_that_rank_first_together_are_told_apart_from_the_rest():
+    runs = plan(["mist-g", "vfdt", "slda"], [f"data {i}" for i in range(12)], [1])
+    equal = {"mist-g": 0.9, "vfdt": 0.9, "slda": 0.7}
+    words = headline_of(runs, equal)
+    assert "MIST-G and VFDT rank first" in words
+    assert "they are told apart from every other method." in words
+    assert "told apart" not in headline_of(runs, equal | {"slda": 0.9})
 
 
 def test_failures_and_missing_runs_are_said():
@@ -141,6 +180,7 @@ def test_one_data_set_has_ranks_but_no_critical_difference():
         text
     )
     assert not any("Critical" in label for label in Outline(text).labels)
+    assert "told apart" not in words_of(text)
 
 
 def test_of_many_methods_ours_and_the_best_of_each_group_are_drawn():

@@ -14,7 +14,7 @@ from mist.bench.outcomes import arrange
 from mist.bench.pairs import pair_tables
 from mist.bench.scores import rank_tables, ranks_of, scores
 from mist.bench.summary import all_tables, recall_tables, score_tables
-from mist.evaluation import paired_difference
+from mist.evaluation import nested_paired_difference
 
 
 def grid(records=None, runs=None, datasets=("wine", "iris")):
@@ -218,23 +218,49 @@ def test_differences_are_those_of_pairs():
     assert "MIST-G" in found.title
     own = [run for run in runs if run.method == "vfdt" and run != lost]
     own.sort(key=lambda run: (("wine", "iris").index(run.dataset), run.seed))
-    expected = paired_difference(
+    expected = nested_paired_difference(
         [values[run] for run in own],
         [values[Run(run.dataset, "mist-g", run.seed, "honest")] for run in own],
+        [run.dataset for run in own],
     )
     assert found.rows[0][:5] == ("VFDT", *(f"{figure:.3f}" for figure in expected), "5")
     assert sum(map(int, found.rows[0][5].split("/"))) == 2
 
 
-def test_the_reference_is_the_best_of_ours():
+@pytest.mark.parametrize("better", ["mist-g", "mist-k", "slda"])
+def test_the_reference_does_not_depend_on_the_results(better):
     runs = plan(["mist-g", "mist-k", "slda"])
-    accuracies = {"mist-g": 0.6, "mist-k": 0.7, "slda": 0.9}
+    accuracies = {"mist-g": 0.6, "mist-k": 0.6, "slda": 0.6} | {better: 0.9}
     found = pair_tables(grid(records_of(runs, accuracies), runs))[0]
-    assert "Differences to MIST-K" in found.title
-    assert [row[0] for row in found.rows] == ["MIST-G", "SLDA"]
-    assert [row[5] for row in found.rows] == ["0/0/2", "2/0/0"]
-    others = plan(["vfdt", "slda"])
-    assert "Differences to SLDA" in pair_tables(grid(None, others))[0].title
+    assert "Differences to MIST-G" in found.title
+    assert [row[0] for row in found.rows] == ["MIST-K", "SLDA"]
+    expected = {
+        "mist-g": ["0/0/2", "0/0/2"],
+        "mist-k": ["2/0/0", "0/2/0"],
+        "slda": ["0/2/0", "2/0/0"],
+    }
+    assert [row[5] for row in found.rows] == expected[better]
+
+
+@pytest.mark.parametrize(
+    ("methods", "title"),
+    [
+        (["slda", "mist-k", "mist-full"], "MIST-K"),
+        (["slda", "vfdt"], "VFDT"),
+        (["slda", "ncm"], "SLDA"),
+    ],
+)
+def test_without_mist_g_the_first_of_ours_or_of_all_is_the_reference(methods, title):
+    assert f"Differences to {title} in" in pair_tables(grid(None, plan(methods)))[0].title
+
+
+def test_the_caption_says_what_is_drawn():
+    assert "data sets drawn first, then seeds" in pair_tables(grid())[0].caption
+    one = pair_tables(grid(None, plan(datasets=["wine"]), ["wine"]))[0]
+    assert "over the seeds of this data set only" in one.caption
+
+
+def test_an_unknown_reference_is_refused():
     with pytest.raises(ValueError, match="reference 'ncm' is none of the methods"):
         pair_tables(grid(), reference="ncm")
 

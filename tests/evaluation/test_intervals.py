@@ -6,9 +6,23 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import naive_metrics as naive
-from mist.evaluation import bootstrap_interval, paired_difference
+from mist.evaluation import bootstrap_interval, nested_paired_difference, paired_difference
 
 FIGURES = st.lists(st.floats(-1, 1, width=16), min_size=2, max_size=5)
+
+
+def groups_of(n_groups, n_values):
+    values = st.lists(st.floats(-1, 1, width=16), min_size=1, max_size=n_values)
+    return st.lists(values, min_size=2, max_size=n_groups)
+
+
+GROUPS = groups_of(2, 3) | groups_of(3, 2)
+
+
+def nested(groups, **options):
+    gaps = [gap for group in groups for gap in group]
+    names = [f"data {i}" for i, group in enumerate(groups) for _ in group]
+    return nested_paired_difference(gaps, np.zeros(len(gaps)), names, **options)
 
 
 @settings(max_examples=30)
@@ -93,6 +107,67 @@ def test_gaps_of_one_sign_always_leave_out_0(gaps):
     zeros = np.zeros(len(gaps))
     assert paired_difference(gaps, zeros)[1] > 0
     assert paired_difference(zeros, gaps)[2] < 0
+
+
+@settings(max_examples=30)
+@given(GROUPS, st.sampled_from([0.5, 0.8, 0.95]))
+def test_the_nested_ends_are_percentiles_of_all_nested_resamples(groups, level):
+    means, chances = np.array(naive.nested_resampled_means(groups)).T
+    assert chances.sum() == pytest.approx(1)
+    difference, *ends = nested(groups, level=level)
+    assert difference == pytest.approx(np.mean([np.mean(group) for group in groups]))
+    for end, share in zip(ends, ((1 - level) / 2, (1 + level) / 2), strict=True):
+        assert chances[means < end - 1e-9].sum() <= share + 0.02
+        assert chances[means <= end + 1e-9].sum() >= share - 0.02
+
+
+def test_one_data_set_is_drawn_over_its_seeds():
+    a, b = [0.86, 0.91, 0.88, 0.93, 0.9], [0.8, 0.9, 0.9, 0.85, 0.84]
+    nested_one = nested_paired_difference(a, b, ["wine"] * 5)
+    assert nested_one == pytest.approx(paired_difference(a, b), abs=0.002)
+
+
+def test_alike_pairs_do_not_pass_for_data_sets_of_their_own():
+    # Four data sets that differ, ten seeds that hardly do: flat resamples take 40 pairs for 40
+    # data sets, and the interval comes out too short by about sqrt(10).
+    rng = np.random.default_rng(0)
+    groups = np.array([[-0.3], [-0.1], [0.1], [0.3]]) + rng.normal(0, 0.01, (4, 10))
+    _, low, high = nested(groups)
+    flat_low, flat_high = bootstrap_interval(groups.ravel())
+    assert high - low > 2.5 * (flat_high - flat_low)
+    by_means = bootstrap_interval(groups.mean(axis=1))
+    assert (low, high) == pytest.approx(by_means, abs=0.02)
+
+
+def test_nested_intervals_cover_the_mean_of_all_data_sets_where_flat_ones_do_not():
+    rng = np.random.default_rng(1)
+    names = np.repeat(np.arange(12), 4)
+    hits = np.zeros(2)
+    for trial in range(200):
+        gaps = rng.normal(0, 1, 12)[names] + rng.normal(0, 0.3, len(names))
+        options = {"n_resamples": 400, "seed": trial}
+        _, low, high = nested_paired_difference(gaps, 0 * gaps, names, **options)
+        flat_low, flat_high = bootstrap_interval(gaps, **options)
+        hits += (low <= 0 <= high, flat_low <= 0 <= flat_high)
+    covered, flat = hits / 200
+    assert covered > 0.87
+    assert flat < 0.75
+
+
+def test_equal_seeds_give_equal_nested_intervals():
+    groups = np.random.default_rng(0).normal(size=(5, 3))
+    assert nested(groups, seed=3) == nested(groups, seed=3)
+    assert nested(groups, seed=3) != nested(groups, seed=4)
+    assert all(type(figure) is float for figure in nested(groups))
+
+
+def test_each_pair_belongs_to_a_data_set():
+    with pytest.raises(ValueError, match=r"groups .* each of 2 pairs, got \(3,\)"):
+        nested_paired_difference([0.1, 0.2], [0.1, 0.2], ["a", "a", "b"])
+    with pytest.raises(ValueError, match="level=2"):
+        nested([[0.1], [0.2]], level=2)
+    with pytest.raises(ValueError, match=r"b must hold .* at least 2"):
+        nested_paired_difference([0.1, 0.2], [0.1], ["a", "a"])
 
 
 @pytest.mark.parametrize(

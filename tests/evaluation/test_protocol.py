@@ -269,6 +269,19 @@ def test_a_random_order_comes_from_the_seed():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
+        ({"n_tasks": 2.5}, "n_tasks=2.5 must be a whole number"),
+        ({"n_tasks": True}, "n_tasks=True must be a whole number"),
+        ({"classes_per_task": 1.5}, "classes_per_task=1.5 must be a whole number"),
+        ({"classes_per_task": True}, "classes_per_task=True must be a whole number"),
+        ({"classes_per_task": "2"}, "classes_per_task='2' must be a whole number"),
+        ({"seed": -1}, "seed=-1 must be a whole number from 0 to 4294967295"),
+        ({"seed": 2**32}, "seed=4294967296 must be a whole number from 0 to 4294967295"),
+        ({"seed": 1.0}, "seed=1.0 must be a whole number"),
+        ({"seed": False}, "seed=False must be a whole number"),
+        ({"seed": None}, "seed=None must be a whole number"),
+        ({"class_order": 3}, "class_order=3 must be 'label', 'random' or all the labels"),
+        ({"class_order": None}, "class_order=None must be 'label', 'random' or all the labels"),
+        ({"class_order": np.array(3)}, r"class_order=array\(3\) must be 'label', 'random' or all"),
         ({"class_order": "size"}, "class_order='size' must be 'label', 'random' or all the labels"),
         ({"class_order": np.array([0, 1, 2, 7])}, "class_order has 7, which is no label of y"),
         ({"class_order": ["0", "1", "2"]}, "class_order has '0', which is no label of y"),
@@ -286,6 +299,14 @@ def test_a_random_order_comes_from_the_seed():
 def test_bad_options_are_refused_in_plain_words(options, message):
     with pytest.raises(ValueError, match=message):
         ClassIncrementalStream(*numbered([10, 10, 10]), **options)
+
+
+def test_numpy_numbers_count_as_well():
+    table = numbered([10, 10, 10])
+    plain = ClassIncrementalStream(*table, n_tasks=3, seed=2**32 - 1)
+    numpy = ClassIncrementalStream(*table, n_tasks=np.int8(3), seed=np.uint32(2**32 - 1))
+    assert [task.classes for task in numpy] == [task.classes for task in plain]
+    assert np.array_equal(numpy.X_train, plain.X_train)
 
 
 def places(stream):

@@ -511,7 +511,7 @@ def test_a_clock_too_coarse_gives_no_rates(blobs, clock):
 
 
 def test_compiling_is_timed_where_there_is_any(blobs):
-    assert evaluate(NCM(), blobs).compile_seconds == 0
+    assert evaluate(NCM(), blobs).compile_seconds > 0
     assert evaluate(RowsOnly(MistClassifier()), blobs).compile_seconds == 0
     assert evaluate(MistClassifier(), blobs).compile_seconds > 0
 

@@ -1,28 +1,46 @@
+import itertools
 import subprocess
 import sys
 
 import numpy as np
 import pytest
+import sklearn.naive_bayes
 
 from mist import MistClassifier
-from mist.baselines import NCM
+from mist.baselines import (
+    NCM,
+    PEC,
+    RLS,
+    SLDA,
+    SQDA,
+    GaussianNB,
+    RandomFeatureLDA,
+    RandomFeatureRLS,
+    RiverClassifier,
+)
 from mist.evaluation import warm_up
+
+BASELINES = (NCM, PEC, RLS, SLDA, SQDA, GaussianNB, RandomFeatureLDA, RandomFeatureRLS)
 
 RUN = """
 import sys
 import numpy as np
-from mist import MistClassifier
+from mist import MistClassifier, baselines
 from mist.datasets import make_gaussian_classes
 from mist.evaluation import warm_up
 
-leaf, missing = sys.argv[1], sys.argv[2] == "holes"
+what, missing = sys.argv[1], sys.argv[2] == "holes"
 X, y = make_gaussian_classes(n_samples=1000, n_classes=4, n_features=3, spread=6.0, seed=1)
 X[:, 2] = X[:, 2] > 0
 holed = X.copy()
 holed[::9, 1] = np.nan
-model = MistClassifier(
-    leaf, grace_period=50, tie_threshold=0.9, split_test="gain", categorical_features=[2]
-)
+is_tree = what in ("gaussian", "sketch", "majority", "full", "mixture")
+if is_tree:
+    model = MistClassifier(
+        what, grace_period=50, tie_threshold=0.9, split_test="gain", categorical_features=[2]
+    )
+else:
+    model = getattr(baselines, what)()
 
 
 def compiled():
@@ -43,18 +61,25 @@ for rows in (X, holed) if missing else (X,):
     model.partial_fit(rows, y)
     model.prequential(rows, y)
     model.predict(rows)
-assert model.n_splits_ > 0
-assert before["predict_rows"] and before["run"]
+if is_tree:
+    assert model.n_splits_ > 0 and before["predict_rows"]
+assert before["run"]
 print(*[name for name, count in compiled().items() if count != before.get(name)])
 """
 
 
-@pytest.mark.parametrize("missing", ["whole", "holes"])
-@pytest.mark.parametrize("leaf", ["gaussian", "sketch", "majority"])
-def test_nothing_is_left_to_compile(leaf, missing):
+@pytest.mark.parametrize(
+    ("what", "missing"),
+    [
+        *itertools.product(["gaussian", "sketch", "majority"], ["whole", "holes"]),
+        ("SLDA", "whole"),
+        ("NCM", "whole"),
+    ],
+)
+def test_nothing_is_left_to_compile(what, missing):
     # In an interpreter of its own: here other tests have compiled before.
     done = subprocess.run(
-        [sys.executable, "-c", RUN, leaf, missing], capture_output=True, text=True, check=False
+        [sys.executable, "-c", RUN, what, missing], capture_output=True, text=True, check=False
     )
     assert (done.returncode, done.stdout.split()) == (0, []), done.stderr
 
@@ -74,9 +99,31 @@ def test_the_model_stays_as_it_was():
     assert np.array_equal(model.predict_proba(X), before)
 
 
-def test_what_is_not_compiled_takes_no_time():
-    assert warm_up(NCM(), 3) == 0
-    assert warm_up(object(), 3) == 0
+@pytest.mark.parametrize("kind", BASELINES)
+def test_baselines_are_warmed_as_well_and_stay_as_they_were(kind):
+    model = kind()
+    options = model.get_params()
+    # None of them takes missing values: they are not given any.
+    assert warm_up(model, 2, missing=True) > 0
+    assert model.get_params() == options
+    assert not hasattr(model, "classes_")
+
+
+@pytest.mark.parametrize("leaf", ["full", "mixture"])
+def test_leaves_that_refuse_missing_values_are_not_given_any(leaf):
+    assert warm_up(MistClassifier(leaf), 2, missing=True) > 0
+
+
+def test_a_model_derived_from_one_of_ours_is_warmed():
+    class Mine(MistClassifier):
+        pass
+
+    assert warm_up(Mine(), 2) > 0
+
+
+@pytest.mark.parametrize("model", [sklearn.naive_bayes.GaussianNB(), RiverClassifier(), object()])
+def test_what_is_not_compiled_takes_no_time(model):
+    assert warm_up(model, 3) == 0
 
 
 @pytest.mark.parametrize("columns", [[0], [-1], [True, False, True], [], [0, 1, 2]])

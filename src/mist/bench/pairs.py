@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from statistics import fmean
 
 from mist.bench.cells import NOTHING, find_rules, write_figure
 from mist.bench.outcomes import Cell, Outcomes, group_of, known, title_of
 from mist.bench.record import MEASURES
-from mist.bench.scores import HEADLINE, scores
+from mist.bench.scores import HEADLINE
 from mist.bench.tables import Table
-from mist.evaluation import paired_difference
+from mist.evaluation import nested_paired_difference
 
 __all__ = ["pair_tables"]
 
@@ -29,8 +30,9 @@ def pair_tables(
     outcomes : Outcomes
         The grid.
     reference : str or None, default=None
-        Key of the method that the others are compared with. None stands for the best of ours on
-        the data sets that all have finished; without any of ours, for the best of all.
+        Key of the method that the others are compared with. None stands for MIST-G; if it is not
+        in the grid, for the first of ours, else for the first of all. A method picked for its
+        results would look better than it is.
     measure : str, default="final_accuracy"
         A key of `mist.bench.MEASURES`.
     level : float, default=0.95
@@ -60,13 +62,11 @@ def pair_tables(
     (('NCM', '-0.040', '-0.050', '-0.030', '2', '0/0/1'),)
     """
     if reference is None:
-        reference = _find_reference(outcomes, measure)
+        reference = _default_reference(outcomes.methods)
     elif reference not in outcomes.methods:
         raise ValueError(
             f"reference {reference!r} is none of the methods: {', '.join(outcomes.methods)}"
         )
-    if reference is None:
-        return []
     others = [method for method in outcomes.methods if method != reference]
     rows = {
         method: row
@@ -80,9 +80,8 @@ def pair_tables(
             name="differences",
             title=f"Differences to {title_of(reference)} in {MEASURES[measure].title}",
             caption=f"Method minus {title_of(reference)} on the same data set with the same seed: "
-            f"mean over pairs and its {100 * level:g} % percentile bootstrap interval. Pairs on "
-            "one data set are alike, so with few data sets the interval is too short. Won, tied "
-            "and lost count data sets by their means over seeds.",
+            f"mean and its {100 * level:g} % percentile bootstrap interval, {_explain(outcomes)} "
+            "Won, tied and lost count data sets by their means over seeds.",
             headings=(
                 "method",
                 "difference",
@@ -97,15 +96,19 @@ def pair_tables(
     ]
 
 
-def _find_reference(outcomes: Outcomes, measure: str) -> str | None:
-    ours = [method for method in outcomes.methods if group_of(method) == "ours"]
-    figures = scores(outcomes, measure)
-    candidates = [m for m in figures.methods if m in ours] or figures.methods
-    if not candidates:
-        return None
-    sign = -1 if MEASURES[measure].best == "low" else 1
-    means = dict(zip(figures.methods, sign * figures.matrix.mean(axis=0), strict=True))
-    return max(candidates, key=lambda method: means[method])
+def _default_reference(methods: Sequence[str]) -> str:
+    if "mist-g" in methods:
+        return "mist-g"
+    return next((method for method in methods if group_of(method) == "ours"), methods[0])
+
+
+def _explain(outcomes: Outcomes) -> str:
+    if len(outcomes.datasets) == 1:
+        return "over the seeds of this data set only."
+    return (
+        "data sets drawn first, then seeds within each; with few data sets the interval is too "
+        "short. Data sets weigh equally."
+    )
 
 
 def _compare(
@@ -113,12 +116,13 @@ def _compare(
 ) -> tuple[str, ...] | None:
     measure = MEASURES[key]
     sign = -1 if measure.best == "low" else 1
-    mine, its, gaps = [], [], []
+    mine, its, places, gaps = [], [], [], []
     for dataset in outcomes.datasets:
         a, b = (_by_seed(outcomes.cell(m, dataset), key) for m in (method, reference))
         seeds = [seed for seed in a if seed in b]
         mine += [a[seed] for seed in seeds]
         its += [b[seed] for seed in seeds]
+        places += [dataset] * len(seeds)
         if seeds:
             gap = fmean(a[seed] for seed in seeds) - fmean(b[seed] for seed in seeds)
             # Equal as far as tables show is tied.
@@ -126,9 +130,8 @@ def _compare(
     if not mine:
         return None
     if len(mine) > 1:
-        texts = [
-            write_figure(figure, measure) for figure in paired_difference(mine, its, level=level)
-        ]
+        found = nested_paired_difference(mine, its, places, level=level)
+        texts = [write_figure(figure, measure) for figure in found]
     else:
         texts = [write_figure(mine[0] - its[0], measure), NOTHING, NOTHING]
     counts = (sum(g > 0 for g in gaps), sum(g == 0 for g in gaps), sum(g < 0 for g in gaps))

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mist.bench.inventory import shape_of
 from mist.bench.outcomes import Outcomes, group_of, heading_of, title_of
+from mist.bench.ranks import cliques, critical_difference
 from mist.bench.record import MEASURES
 from mist.bench.scores import HEADLINE, Scores, ranks_of
 
@@ -13,7 +15,7 @@ __all__ = ["describe", "headline", "plural", "state", "write_hours"]
 
 
 def headline(outcomes: Outcomes, figures: Scores) -> str:
-    """Say which method ranks first, and where the best of ours is.
+    """Say which method ranks first, from how many it differs, and where the best of ours is.
 
     Parameters
     ----------
@@ -63,12 +65,28 @@ def headline(outcomes: Outcomes, figures: Scores) -> str:
     sentence = f"{names} {verb} first of {len(figures.methods)} methods {where}{how}"
     if outcomes.n_missing:
         sentence = f"So far, {sentence}"
+    if several and len(first) < len(ranks):
+        sentence = f"{sentence} {_tell_apart(ranks, len(first), len(figures.datasets))}"
     ours = [i for i, method in enumerate(figures.methods) if group_of(method) == "ours"]
     if not ours or set(ours) & set(first):
         return sentence
     best = min(ours, key=lambda i: ranks[i])
     place = 1 + int((ranks < ranks[best]).sum())
     return f"{sentence} {title_of(figures.methods[best])} is in place {place} with {means[best]}."
+
+
+def _tell_apart(ranks: NDArray[np.float64], n_first: int, n_datasets: int) -> str:
+    joined = cliques(ranks, critical_difference(len(ranks), n_datasets))
+    last = next((last for first, last in joined if first == 0), 0)
+    n_alike, n_others = last + 1 - n_first, len(ranks) - n_first
+    verb = "they are" if n_first > 1 else "it is"
+    if n_alike == 0:
+        what = "told apart from every other method"
+    elif n_alike == n_others:
+        what = "not told apart from any other method"
+    else:
+        what = f"not told apart from {n_alike} of the {n_others} others"
+    return f"At the 5 % level (Nemenyi test) {verb} {what}."
 
 
 def state(outcomes: Outcomes, figures: Scores) -> str:

@@ -129,7 +129,7 @@ def read_record(folder: Path, run: Run) -> Record | None:
         )
         raise StoreError(
             f"{path} was written {difference}: choose another folder, or run everything again "
-            "with fresh=True (--fresh)"
+            "(--fresh, or fresh=True in Python)"
         )
     return _parse(run, fields)
 

@@ -71,12 +71,15 @@ def bench(options: BenchOptions) -> bool:
     Raises
     ------
     ValueError
-        If a name is not known or the folder holds results that must not be mixed with these.
+        If a name is not known, there are to be no processes, or the folder holds results that must
+        not be mixed with these.
     ImportError
         If a method that was named needs an extra that is not installed.
     OSError
         If a result cannot be written.
     """
+    if options.jobs == 0:
+        raise ValueError("--jobs 0: give the number of runs at a time, or -1 for one a processor")
     console = make_console()
     runs = _plan(options, console)
     notices = Console(stderr=True, highlight=False)

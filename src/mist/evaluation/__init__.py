@@ -1,6 +1,10 @@
 """Class-incremental evaluation: the stream of tasks, the metrics, the runner and its result."""
 
-from mist.evaluation.intervals import bootstrap_interval, paired_difference
+from mist.evaluation.intervals import (
+    bootstrap_interval,
+    nested_paired_difference,
+    paired_difference,
+)
 from mist.evaluation.metrics import (
     anytime_accuracy,
     average_forgetting,
@@ -33,6 +37,7 @@ __all__ = [
     "final_accuracy",
     "iter_evaluate",
     "mean_classes",
+    "nested_paired_difference",
     "paired_difference",
     "prequential_accuracy",
     "seen_accuracy",

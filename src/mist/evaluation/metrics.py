@@ -174,10 +174,11 @@ def seen_accuracy(recall: ArrayLike, rows: ArrayLike) -> NDArray[np.float64]:
 
 
 def anytime_accuracy(seen: ArrayLike) -> float:
-    """Mean over the stream of the accuracy on classes seen so far.
+    """Mean over the evaluations of the accuracy on classes seen so far.
 
-    This is the area under the curve of accuracy over rows learnt, divided by the length of the
-    stream, where the evaluations are equally spaced, which is taken for granted.
+    Every evaluation counts alike. With equally many in each task every task counts alike, whatever
+    its length; only evaluations equally spaced in rows give the area under the curve of accuracy
+    over rows learnt, divided by the length of the stream.
 
     Parameters
     ----------

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any, Literal
 
 import numpy as np
@@ -17,6 +18,9 @@ _PROTOCOLS = ("honest", "paper")
 
 _SCALED_BY = 1000
 """Rows that give the scale of a stream, as the paper's projection of MNIST is fitted on."""
+
+_LAST_SEED = 2**32 - 1
+"""The highest that scikit-learn takes."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,7 +90,7 @@ class ClassIncrementalStream:
     test_size : float, default=0.2
         Share of rows held out, in (0, 1).
     seed : int, default=42
-        Seed of the split and of the order of rows.
+        Seed of the split and of the order of rows, from 0 to 2**32 - 1.
 
     Attributes
     ----------
@@ -157,6 +161,11 @@ class ClassIncrementalStream:
             raise ValueError(f"X has {len(rows)} rows and y has {len(labels)} labels: give as many")
         if not len(labels):
             raise ValueError("X and y are empty: a stream needs at least one class")
+        for option, count in (("classes_per_task", classes_per_task), ("n_tasks", n_tasks)):
+            if count is not None and not _is_whole(count):
+                raise ValueError(f"{option}={count!r} must be a whole number")
+        if not _is_whole(seed) or not 0 <= seed <= _LAST_SEED:
+            raise ValueError(f"seed={seed!r} must be a whole number from 0 to {_LAST_SEED}")
         if not 0 < test_size < 1:
             raise ValueError(f"test_size={test_size} must be a share of rows between 0 and 1")
         if not 0 <= blur < np.inf:
@@ -292,14 +301,22 @@ def _labels(y: ArrayLike) -> NDArray[Any]:
     return labels
 
 
+def _is_whole(value: object) -> bool:
+    return isinstance(value, Integral) and not isinstance(value, bool)
+
+
 def _ordered(known: NDArray[Any], order: ClassOrder, seed: int) -> NDArray[Any]:
     """The classes in the order of their arrival."""
+    unknown = f"class_order={order!r} must be 'label', 'random' or all the labels"
     if isinstance(order, str):
         if order not in ("label", "random"):
-            raise ValueError(f"class_order={order!r} must be 'label', 'random' or all the labels")
+            raise ValueError(unknown)
         # Not the generator of rows: the rows of a task are shuffled alike in any order of classes.
         return known if order == "label" else np.random.default_rng([seed, 1]).permutation(known)
-    listed = order.tolist() if isinstance(order, np.ndarray) else list(order)
+    try:
+        listed = list(order.tolist() if isinstance(order, np.ndarray) else order)
+    except TypeError:
+        raise ValueError(unknown) from None
     wanted = known.tolist()
     for label in listed:
         if label not in wanted:

@@ -99,7 +99,8 @@ class StreamResult:
     """Rate of learning alone; NaN when it was not measured."""
 
     compile_seconds: float = float("nan")
-    """Seconds spent on compiling, or on loading compiled code, before the run."""
+    """Seconds `warm_up` took before the run, to compile or to load compiled code; 0 for a model
+    that is not compiled."""
 
     classes: tuple[Any, ...] = ()
     """The K labels in label order."""

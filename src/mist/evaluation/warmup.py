@@ -9,22 +9,24 @@ import numpy as np
 
 __all__ = ["warm_up"]
 
-_ROWS = 400
+_TREE_ROWS = 400
+_BASELINE_ROWS = 4  # no path waits for more, and some take seconds for a hundred rows
 _DISTANCE = 20.0
 
 
 def warm_up(model: Any, n_features: int, *, missing: bool = False) -> float:
-    """Let copies of a model learn, split and predict once, if it is of those that are compiled.
+    """Let copies of a model learn and predict a few rows once, if it is of those that are compiled.
 
     Parameters
     ----------
     model : object
-        Any classifier; only a :class:`mist.MistClassifier` is compiled when it is first used. It
-        is not changed.
+        Any classifier; compiled when first used are :class:`mist.MistClassifier` and the models of
+        `mist.baselines`, but for those of river. It is not changed.
     n_features : int
         Number of columns d of the rows to come.
     missing : bool, default=False
         Whether there will be missing values: the kernels for them are compiled besides the others.
+        A model that refuses them is spared them here, too.
 
     Returns
     -------
@@ -38,41 +40,52 @@ def warm_up(model: Any, n_features: int, *, missing: bool = False) -> float:
 
     Examples
     --------
+    >>> from sklearn.naive_bayes import GaussianNB
     >>> from mist.baselines import NCM
     >>> from mist.evaluation import warm_up
-    >>> warm_up(NCM(), n_features=4)
+    >>> warm_up(NCM(), n_features=4) > 0
+    True
+    >>> warm_up(GaussianNB(), n_features=4)
     0.0
     """
     from sklearn.base import clone
+    from sklearn.utils import get_tags
 
+    from mist.baselines import RiverClassifier
+    from mist.baselines.base import StreamClassifier
     from mist.classifier import MistClassifier
     from mist.rows import categorical_columns
 
-    if not isinstance(model, MistClassifier):
+    is_tree = isinstance(model, MistClassifier)
+    is_baseline = isinstance(model, StreamClassifier) and not isinstance(model, RiverClassifier)
+    if not (is_tree or is_baseline):
         return 0.0
     start = perf_counter()
     rng = np.random.default_rng(0)
-    y = np.arange(_ROWS) % 2
-    X = rng.normal(size=(_ROWS, n_features)) + _DISTANCE * y[:, None]
-    binary = categorical_columns(model, model.categorical_features, n_features)
-    X[:, binary] = rng.integers(0, 2, X[:, binary].shape)
+    y = np.arange(_TREE_ROWS if is_tree else _BASELINE_ROWS) % 2
+    X = rng.normal(size=(len(y), n_features)) + _DISTANCE * y[:, None]
+    quick = clone(model)
+    if is_tree:
+        # Only the model itself may know its columns by name.
+        binary = categorical_columns(model, model.categorical_features, n_features)
+        X[:, binary] = rng.integers(0, 2, X[:, binary].shape)
+        # Evidence is cheap here: the tree has to pass its test and split, too.
+        quick.set_params(
+            grace_period=50,
+            delta=0.9,
+            tie_threshold=0.0,
+            split_test="gain",
+            union_bound=False,
+            categorical_features=binary,
+        )
     tables = [X]
-    if missing:
+    if missing and get_tags(model).input_tags.allow_nan:
         # Up to its first missing value a stream is learnt without them.
         tables.append(X.copy())
         tables[1][::7] = np.nan
-    # Evidence is cheap here: the tree has to pass its test and split, too.
-    quick = clone(model).set_params(
-        grace_period=50,
-        delta=0.9,
-        tie_threshold=0.0,
-        split_test="gain",
-        union_bound=False,
-        categorical_features=binary,
-    )
     for learnt in tables:
-        tree = clone(quick).partial_fit(learnt, y)
-        tree.prequential(learnt, y)
+        copy = clone(quick).partial_fit(learnt, y)
+        copy.prequential(learnt, y)
         for asked in tables:
-            tree.predict(asked)
+            copy.predict(asked)
     return perf_counter() - start

@@ -35,8 +35,16 @@ PALETTE = ("#2f7fd1", "#d9661f", "#1f9e77", "#a05fc9", "#c2497d")
 WIDTH = 9.0
 """Width of a plot, in inches."""
 
-# They say once more what the colours say.
-_DASHES = ("-", (0, (6, 2)), (0, (2, 1.5)), (0, (7, 2, 1.5, 2)), (0, (1, 1)))
+# They say once more what the colours say. One more than colours, so that a colour comes back with
+# another dash, until all pairs of the two have been used.
+_DASHES = (
+    "-",
+    (0, (6, 2)),
+    (0, (2, 1.5)),
+    (0, (7, 2, 1.5, 2)),
+    (0, (1, 1)),
+    (0, (10, 2, 1.5, 2, 1.5, 2)),
+)
 _SHADES = ("#f3e9dc", "#9cc3e6", "#0f3d75")
 
 
@@ -120,7 +128,7 @@ def line_styles(n_lines: int) -> Iterator[dict[str, Any]]:
     Parameters
     ----------
     n_lines : int
-        Number of lines; from the sixth on, styles repeat.
+        Number of lines; from the 31st on, styles repeat.
 
     Yields
     ------
