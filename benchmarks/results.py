@@ -3,9 +3,10 @@
     mist bench --suite standard --protocol paper --out OUT
     python benchmarks/results.py OUT --suite standard --protocol paper
 
-The page has the methods of which the folder holds results, and the tables of figures that do not
-depend on the machine: accuracy, forgetting, ranks, differences, sizes. Under protocol "paper" it
-also has our figures beside the paper's, and every figure that differs with the most likely reason.
+The page has the methods of which the folder holds results, on the data sets of which it holds all
+of their runs, and the tables of figures that do not depend on the machine: accuracy, forgetting,
+ranks, differences, sizes. Under protocol "paper" it also has our figures beside the paper's, and
+every figure that differs with the most likely reason.
 """
 
 from __future__ import annotations
@@ -46,14 +47,20 @@ INK = "#24292f"
 
 def page(suite, protocol, folder, images):
     """The Markdown text, and the plot of ranks as an SVG text."""
-    found = {run.method for run in read_records(folder, plan(suite, protocol=protocol))}
-    methods = [name for name in default_methods(suite) if name in found]
+    found = read_records(folder, plan(suite, protocol=protocol))
+    methods = [name for name in default_methods(suite) if any(run.method == name for run in found)]
     runs = plan(suite, methods=methods, protocol=protocol)
-    records = list(read_records(folder, runs).values())
-    outcomes = arrange(records, datasets=SUITES[suite], planned=runs)
+    # A set of which runs are missing would stand there with fewer seeds.
+    partial = {run.dataset for run in runs if run not in found}
+    datasets = [name for name in SUITES[suite] if name not in partial]
+    runs = [run for run in runs if run.dataset in datasets]
+    records = [found[run] for run in runs]
+    outcomes = arrange(records, datasets=datasets, planned=runs)
     command = f"mist bench --suite {suite} --protocol {protocol}"
     if methods != default_methods(suite):
         command += f" --models {','.join(methods)}"
+    if partial:
+        command += f" --datasets {','.join(datasets)}"
     parts = [
         f"# {TITLES[suite, protocol]}",
         f"{INTRO[protocol]} [Benchmark](../benchmark.md) has the protocol. Made by `{command}` and "
@@ -76,9 +83,8 @@ def page(suite, protocol, folder, images):
     parts.append(f"![Mean ranks on final accuracy](../{images}/{suite}-{protocol}-ranks.svg)")
     parts += [to_markdown(table) for table in (*tables, dataset_table(outcomes))]
     svg = svg.replace("currentColor", INK)
-    missing = len(runs) - len(records)
     failed = [record for record in records if record.failed]
-    return "\n\n".join(part.strip() for part in parts) + "\n", svg, missing, failed
+    return "\n\n".join(part.strip() for part in parts) + "\n", svg, partial, failed
 
 
 def main():
@@ -88,7 +94,7 @@ def main():
     parser.add_argument("--protocol", choices=PROTOCOLS, required=True)
     parser.add_argument("--docs", type=Path, default=Path("docs"))
     options = parser.parse_args()
-    text, svg, missing, failed = page(options.suite, options.protocol, options.folder, "images")
+    text, svg, partial, failed = page(options.suite, options.protocol, options.folder, "images")
     name = f"{options.suite}-{options.protocol}"
     for path, content in (
         (options.docs / "results" / f"{name}.md", text),
@@ -97,7 +103,8 @@ def main():
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(content, encoding="utf-8")
         print(path)
-    print(f"{missing} runs missing, {len(failed)} failed")
+    print(f"left out, since runs are missing: {', '.join(sorted(partial)) or 'nothing'}")
+    print(f"{len(failed)} runs failed")
     for record in failed:
         print(f"  {record.run.key}: {record.error}")
 
