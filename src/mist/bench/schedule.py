@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
@@ -170,9 +170,11 @@ def _perform(runs: Sequence[Run], jobs: int | None) -> Iterator[Record]:
     while waiting:
         parallel = Parallel(n_jobs=jobs, return_as="generator_unordered")
         try:
-            for record in parallel([delayed(perform)(run) for run in waiting]):
-                del waiting[record.run]
-                yield record
+            # Closed at once when nobody wants the rest, so that no worker goes on with it.
+            with closing(parallel([delayed(perform)(run) for run in waiting])) as records:
+                for record in records:
+                    del waiting[record.run]
+                    yield record
         except TerminatedWorkerError:
             yield from _find_killer(waiting, jobs)
 

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Sequence
+import signal
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -97,7 +100,7 @@ def bench(options: BenchOptions) -> bool:
     try:
         # Data sets that have to be downloaded show bars of their own, one after another.
         first = next(steps)
-        with make_progress() as bar:
+        with _quiet_interrupts(), make_progress() as bar:
             task = bar.add_task("bench", total=len(runs), note="")
             last = monotonic()
             for step in chain([first], steps):
@@ -119,6 +122,21 @@ def bench(options: BenchOptions) -> bool:
     if step.failed:
         console.print(f"{step.failed} of {step.total} runs failed; --retry-failed does them again")
     return step.failed == 0
+
+
+@contextmanager
+def _quiet_interrupts() -> Iterator[None]:
+    """Ctrl-C reaches every process of a terminal: let this one end the others without a word."""
+    from joblib import parallel_config
+
+    with (
+        warnings.catch_warnings(),
+        parallel_config(
+            backend="loky", initializer=signal.signal, initargs=(signal.SIGINT, signal.SIG_IGN)
+        ),
+    ):
+        warnings.filterwarnings("ignore", "[0-9]+ tasks which were still being processed")
+        yield
 
 
 def _print(console: Console, text: str) -> None:
