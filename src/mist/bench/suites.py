@@ -7,13 +7,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from mist.baselines import Method
+from mist.evaluation.protocol import PROTOCOLS
 
 __all__ = ["PROTOCOLS", "SEEDS", "SETTINGS", "SUITES", "Setting", "find_setting"]
 
 SEEDS = (42, 123, 456, 789, 3330)
 """The seeds at which methods are compared. Nothing is ever chosen on them."""
-
-PROTOCOLS = ("honest", "paper")
 
 
 @dataclass(frozen=True)

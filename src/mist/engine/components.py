@@ -11,7 +11,6 @@ import numpy as np
 
 from mist.engine.gaussians import Gaussians
 from mist.engine.mixture import (
-    CERTAIN,
     FREE_COMPONENT,
     FREE_TRIAL,
     N_COMPONENTS,
@@ -21,6 +20,7 @@ from mist.engine.mixture import (
     refresh_components,
     refresh_pool,
     refresh_trial,
+    winner,
 )
 from mist.engine.state import M2, State, grown, leaf_cells, next_size
 
@@ -75,7 +75,7 @@ def tend(state: State, cell: int) -> None:
             continue
         components.due[component] = 0
         trial = int(components.trial[component])
-        pair = -1 if trial < 0 else _winner(mixture, component, trial)
+        pair = -1 if trial < 0 else int(winner(mixture, component))
         if pair >= 0:
             _divide(state, cell, component, trial, pair)
             _refresh(state, leaf, cell)
@@ -182,20 +182,6 @@ def _cut(
     rows, columns = _lower(a)
     m2 -= weight * fall * covariance[rows] * covariance[columns] / variance
     return share
-
-
-def _winner(mixture: Mixture, component: int, trial: int) -> int:
-    """The pair that takes the component's place, or -1."""
-    growth = mixture.growth
-    pair = int(np.argmax(mixture.evidence[trial]))
-    first = trial * (2 * growth.pairs + 1) + 1 + 2 * pair
-    lighter = mixture.candidates.head.weight[first : first + 2].min()
-    earned = (
-        mixture.evidence[trial, pair] > CERTAIN + math.log(growth.pairs)
-        and lighter >= max(5.0, 0.5 * growth.n_numeric)
-        and mixture.components.seen[component] >= max(20.0, growth.n_numeric)
-    )
-    return pair if earned else -1
 
 
 def _divide(state: State, cell: int, component: int, trial: int, pair: int) -> None:

@@ -237,11 +237,10 @@ def _add_floor(tree, cell, n_numeric, weight, S):
 def _refresh_component(tree, mixture, leaf, cell, component, room):
     """Make the factors of a component anew: for predictions, and for learning if it is not alone.
 
-    ``room`` has shape (3, p).
+    ``room`` has shape (3, p), and ``room[0]`` holds the covariance within the class.
     """
     own, a = mixture.own, mixture.growth.n_numeric
     within, S, low = room[0], room[1], room[2]
-    _within(mixture, cell, within)
     n = own.head.weight[component]
     base = learn_odds(own, component, a)
     if mixture.cells.n[cell] > 1:
@@ -258,6 +257,7 @@ def _refresh_component(tree, mixture, leaf, cell, component, room):
 @exact
 def refresh_components(tree, mixture, leaf, cell, room):
     """Make all factors of a cell anew."""
+    _within(mixture, cell, room[0])
     component = mixture.cells.first[cell]
     while component >= 0:
         _refresh_component(tree, mixture, leaf, cell, component, room)
@@ -381,13 +381,28 @@ def _learn_candidate(tree, mixture, cell, g, X, i, w, room):
 
 
 @exact
+def winner(mixture, component):
+    """The pair that has earned the place of a component with a trial, or -1."""
+    components, candidates, growth = mixture.components, mixture.candidates, mixture.growth
+    trial = components.trial[component]
+    pair = np.argmax(mixture.evidence[trial])
+    first = trial * (2 * growth.pairs + 1) + 1 + 2 * pair
+    lighter = min(candidates.head.weight[first], candidates.head.weight[first + 1])
+    earned = (
+        mixture.evidence[trial, pair] > CERTAIN + math.log(growth.pairs)
+        and lighter >= max(5.0, 0.5 * growth.n_numeric)
+        and components.seen[component] >= max(20.0, growth.n_numeric)
+    )
+    return pair if earned else -1
+
+
+@exact
 def _judge(tree, mixture, cell, component, X, i, w, room, deviation):
     """Count a row for and against every pair of a trial, then let them all learn it."""
     candidates, growth = mixture.candidates, mixture.growth
     a, trial = growth.n_numeric, mixture.components.trial[component]
     copy = trial * (2 * growth.pairs + 1)
     alone = _candidate_score(candidates, copy, X, i, a, deviation)
-    best, lighter = -np.inf, 0.0
     for pair in range(growth.pairs):
         if mixture.evidence[trial, pair] == -np.inf:
             continue
@@ -401,16 +416,11 @@ def _judge(tree, mixture, cell, component, X, i, w, room, deviation):
         share = math.exp(one - both)
         _learn_candidate(tree, mixture, cell, first, X, i, w * share, room)
         _learn_candidate(tree, mixture, cell, first + 1, X, i, w * (1.0 - share), room)
-        if mixture.evidence[trial, pair] > best:
-            best = mixture.evidence[trial, pair]
-            lighter = min(candidates.head.weight[first], candidates.head.weight[first + 1])
     _learn_candidate(tree, mixture, cell, copy, X, i, w, room)
     components = mixture.components
     components.seen[component] += w
-    seen = components.seen[component]
-    certain = best > CERTAIN + math.log(growth.pairs)
-    divides = seen >= max(20.0, a) and certain and lighter >= max(5.0, 0.5 * a)
-    components.due[component] = divides or seen >= 8.0 * max(30.0, 2.0 * a)
+    worn = components.seen[component] >= 8.0 * max(30.0, 2.0 * a)
+    components.due[component] = worn or winner(mixture, component) >= 0
 
 
 @exact
@@ -473,6 +483,7 @@ def learn_mixture(tree, mixture, leaf, cell, X, i, w, room, deviation, shares):
     component = cells.first[cell]
     while component >= 0:
         if own.head.weight[component] >= (1.0 + growth.own_pace) * own.head.fresh[component]:
+            _within(mixture, cell, room[0])
             _refresh_component(tree, mixture, leaf, cell, component, room)
         component = components.next[component]
     return due

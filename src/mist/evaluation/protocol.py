@@ -14,7 +14,7 @@ from mist.labels import check_one_kind
 ClassOrder = Literal["label", "random"] | Sequence[Any]
 Protocol = Literal["honest", "paper"]
 
-_PROTOCOLS = ("honest", "paper")
+PROTOCOLS = ("honest", "paper")
 
 _SCALED_BY = 1000
 """Rows that give the scale of a stream, as the paper's projection of MNIST is fitted on."""
@@ -170,8 +170,8 @@ class ClassIncrementalStream:
             raise ValueError(f"test_size={test_size} must be a share of rows between 0 and 1")
         if not 0 <= blur < np.inf:
             raise ValueError(f"blur={blur} must be 0, or the width of a border in task lengths")
-        if protocol not in _PROTOCOLS:
-            raise ValueError(f"protocol={protocol!r} must be one of {', '.join(_PROTOCOLS)}")
+        if protocol not in PROTOCOLS:
+            raise ValueError(f"protocol={protocol!r} must be one of {', '.join(PROTOCOLS)}")
 
         known = np.unique(labels)
         arriving = _ordered(known, class_order, seed)
