@@ -14,6 +14,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from mist.baselines import ncm
 from mist.baselines.base import WeightedStreamClassifier, widened
 from mist.engine.compiled import exact
+from mist.engine.gaussians import oracle_shrinkage
 from mist.options import seed_of
 from mist.rows import Array
 
@@ -200,17 +201,6 @@ def make_scale(state: State) -> None:
     state.mass[:] = mass
 
 
-def oas_shrinkage(squares: float, p: int, n: float) -> float:
-    """Share of the identity in a correlation matrix of p features of n rows.
-
-    Equation 23 of Chen et al. (2010); `squares` is the sum of the squared entries.
-    """
-    if squares <= p:
-        return 1.0
-    share = ((1.0 - 2.0 / p) * squares + p * p) / ((n + 1.0 - 2.0 / p) * (squares - p))
-    return min(1.0, max(_LEAST_SHRINKAGE, share))
-
-
 def solve(state: State, n: float) -> None:
     """Make the head, `units` and `factor`, from the scatter of n rows."""
     p, degrees = n_active(state), max(n - np.count_nonzero(state.mass), 1.0)
@@ -226,7 +216,8 @@ def solve(state: State, n: float) -> None:
     factor *= inverse[:, None]
     factor.flat[:: p + 1] = 0.0
     n_kept = int(kept.sum())
-    shrinkage = oas_shrinkage(2.0 * np.einsum("ij,ij", factor, factor) + n_kept, n_kept, n)
+    squared = 2.0 * float(np.einsum("ij,ij", factor, factor)) + n_kept
+    shrinkage = oracle_shrinkage(squared, float(n_kept), float(n), _LEAST_SHRINKAGE)
     factor *= 1.0 - shrinkage
     factor.flat[:: p + 1] = 1.0
     state.factor[:p, :p] = cholesky(factor, check_finite=False)

@@ -83,6 +83,40 @@ def absorb(gaussians, g, X, i, w, n_numeric):
         mean[g, j] += r * (X[i, j] - mean[g, j])
 
 
+@exact
+def oracle_shrinkage(squares, d, n, least):
+    """Share of the identity in a correlation matrix (oracle approximating shrinkage).
+
+    Equation 23 of Chen, Wiesel, Eldar and Hero, "Shrinkage algorithms for MMSE covariance
+    estimation", IEEE TSP 58, 2010.
+
+    Parameters
+    ----------
+    squares : float
+        Sum of all squared correlations, those of a column with itself included.
+    d : float
+        Number of columns.
+    n : float
+        Weight of the rows.
+    least : float
+        Smallest share.
+
+    Returns
+    -------
+    float
+        Between ``least`` and 1.
+
+    Examples
+    --------
+    >>> oracle_shrinkage(2.0, 2.0, 100.0, 0.001), oracle_shrinkage(4.0, 2.0, 99.0, 0.5)
+    (1.0, 0.5)
+    """
+    if not squares > d:
+        return 1.0
+    share = ((1.0 - 2.0 / d) * squares + d * d) / ((n + 1.0 - 2.0 / d) * (squares - d))
+    return min(1.0, max(share, least))
+
+
 @summed
 def _product(S, row, column, n):
     total = 0.0

@@ -28,6 +28,7 @@ from mist.engine.gaussians import (
     factorise,
     learn_odds,
     new_gaussians,
+    oracle_shrinkage,
 )
 from mist.engine.state import M2
 
@@ -306,11 +307,7 @@ def refresh_trial(tree, mixture, cell, trial, room):
 
 @exact
 def refresh_pool(tree, mixture, leaf, room):
-    """Pool the covariance within classes over a leaf, shrink it, and renew all that depends on it.
-
-    The correlations are shrunk towards 0 by the oracle approximating shrinkage of Chen, Wiesel,
-    Eldar and Hero, "Shrinkage algorithms for MMSE covariance estimation", IEEE TSP 58, 2010.
-    """
+    """Pool the covariance within the classes of a leaf, shrink it, and renew what depends on it."""
     components, own, a = mixture.components, mixture.own, mixture.growth.n_numeric
     pooled = mixture.pooled[leaf]
     pooled[:] = 0.0
@@ -321,7 +318,7 @@ def refresh_pool(tree, mixture, leaf, room):
         cell = tree.cells.next[cell]
     for at in range(pooled.size):
         pooled[at] /= n
-    shrinkage = _oracle_shrinkage(pooled, n, a)
+    shrinkage = _packed_shrinkage(pooled, n, a)
     at = 0
     for i in range(a):
         for j in range(i):
@@ -341,7 +338,8 @@ def refresh_pool(tree, mixture, leaf, room):
 
 
 @exact
-def _oracle_shrinkage(S, n, n_columns):
+def _packed_shrinkage(S, n, n_columns):
+    """The share of the identity for a packed covariance; columns that do not vary are left out."""
     total, varying = 0.0, 0
     row = 0
     for i in range(n_columns):
@@ -354,11 +352,7 @@ def _oracle_shrinkage(S, n, n_columns):
                     total += 2.0 * (S[row + j] / S[row + i]) * (S[row + j] / S[column + j])
                 column += j + 1
         row += i + 1
-    d = float(varying)
-    if not total > d:
-        return 1.0
-    shrinkage = ((1.0 - 2.0 / d) * total + d * d) / ((n + 1.0 - 2.0 / d) * (total - d))
-    return min(1.0, max(shrinkage, LEAST_CORRELATION_SHRINKAGE))
+    return oracle_shrinkage(total, float(varying), n, LEAST_CORRELATION_SHRINKAGE)
 
 
 @inlined
