@@ -248,6 +248,8 @@ class NaiveMist:
     discount: float = 0.6
     bound: str = "mcdiarmid"
     split_test: str = "gap"
+    rows_per_split: int = 500
+    max_features: float | None = None
     union_bound: bool = True
     criterion: str = "gini"
     thresholds: str = "medians"
@@ -437,17 +439,30 @@ class NaiveMist:
 
     def gain(self, observed: list[Cell], columns: list[Column], v: float) -> float:
         """Gain of cutting a feature at v, scaled by the share of known values: Eq. 1."""
-        total = [rows for rows, _, _ in columns]
-        left = [rows * below(v) for rows, below, _ in columns]
+        # Under a schedule all classes count alike, however many rows they have.
+        units = [1.0 if self.split_test != "schedule" else 1.0 / cell.count for cell in observed]
+        total = [u * rows for u, (rows, _, _) in zip(units, columns, strict=True)]
+        left = [u * rows * below(v) for u, (rows, below, _) in zip(units, columns, strict=True)]
         score = (gini_gain if self.criterion == "gini" else info_gain)(left, total)
-        return max(score * (sum(total) / sum(cell.count for cell in observed)), 0.0)
+        known = sum(total) / sum(u * c.count for u, c in zip(units, observed, strict=True))
+        return max(score * known, 0.0)
+
+    def allowed(self, at: int) -> list[int]:
+        """Features that this attempt looks at: those with the smallest draws."""
+        if self.max_features is None:
+            return list(range(self.d))
+        tried = self.nodes[at].tried
+        order = sorted(range(self.d), key=lambda j: uniform(self.seed, 4, at, tried, j))
+        return sorted(order[: math.ceil(self.max_features * self.d)])
 
     def attempt(self, at: int) -> None:
         """Split leaf `at` if its best cut is clearly best: Algorithm 1 lines 4-6 and 10-13."""
         leaf = self.nodes[at]
+        if self.split_test == "schedule" and leaf.rows < self.rows_per_split:
+            return
         observed = [cell for cell in leaf.cells.values() if cell.count > 0.0]
         best, second, best_cut = 0.0, 0.0, None
-        for j in range(self.d):
+        for j in self.allowed(at):
             feature_best, feature_cut = 0.0, None
             columns = [self.column(cell, j) for cell in observed]
             for v in self.candidates(at, j, observed, columns):
@@ -464,6 +479,8 @@ class NaiveMist:
         bound = (self.bound, self.union_bound, self.criterion, k_local)
         eps = radius(leaf.rows, self.d, m, self.delta, *bound)
         statistic = best - second if self.split_test == "gap" else best
+        if self.split_test == "schedule":
+            eps = 0.0
         if best_cut is not None and (statistic > eps or eps < self.tie_threshold):
             self.split(at, *best_cut)
 

@@ -58,7 +58,7 @@ _MOST_CORRELATED = 1024
 """Numeric columns of which covariances are kept at most: 4 MB a component at this limit."""
 
 _NO_LIMIT = 2**31 - 1
-_OPTIONS = (*CHOICES, *RANGES, *COUNTS_OR_NONE, "union_bound")
+_OPTIONS = (*CHOICES, *RANGES, *COUNTS_OR_NONE, "max_features", "union_bound")
 _LEARNT = (
     "_options",
     "_rule",
@@ -144,16 +144,23 @@ class MistClassifier(ClassifierMixin, BaseEstimator):
         A confidence radius below this splits on any positive gain.
     sketch_size : int, default=64
         Capacity k of the top level of the quantile sketches.
-    inheritance : {"gaussian", "mass", "sketch", None}, default="gaussian"
+    inheritance : {"gaussian", "mass", "sketch", "joint", None}, default="gaussian"
         What children get: truncated-Gaussian moments, divided masses with moments
-        unchanged, split-column means from the sketches, or nothing.
+        unchanged, split-column means from the sketches, all numeric columns changed along with
+        the split column by their covariance with it, or nothing.
     discount : float, default=0.6
-        Factor on inherited masses (the paper's alpha).
+        Factor on inherited masses (the paper's alpha); with ``"joint"`` on the weight of the
+        inherited moments only, so that no class becomes less probable by a split.
     bound : {"mcdiarmid", "rutkowski", "hoeffding"}, default="mcdiarmid"
         Confidence radius, see `mist.engine.criterion.radius`.
-    split_test : {"gap", "gain"}, default="gap"
+    split_test : {"gap", "gain", "schedule"}, default="gap"
         Compare with the radius the gap between the best and the second-best feature, or the
-        best gain.
+        best gain. ``"schedule"`` tests nothing: a leaf splits at its best feature as soon as it
+        has seen ``rows_per_split`` rows, all classes counting alike.
+    rows_per_split : int, default=500
+        Rows that ``"schedule"`` waits for, looked at each ``grace_period`` rows.
+    max_features : float or None, default=None
+        Share of the columns, drawn anew, that each attempt to split looks at; None for all.
     union_bound : bool, default=True
         Pay in the McDiarmid radius for all features and thresholds examined.
     criterion : {"gini", "info_gain"}, default="gini"
@@ -251,6 +258,8 @@ class MistClassifier(ClassifierMixin, BaseEstimator):
         discount: float = 0.6,
         bound: str = "mcdiarmid",
         split_test: str = "gap",
+        rows_per_split: int = 500,
+        max_features: float | None = None,
         union_bound: bool = True,
         criterion: str = "gini",
         thresholds: str = "medians",
@@ -273,6 +282,8 @@ class MistClassifier(ClassifierMixin, BaseEstimator):
         self.discount = discount
         self.bound = bound
         self.split_test = split_test
+        self.rows_per_split = rows_per_split
+        self.max_features = max_features
         self.union_bound = union_bound
         self.criterion = criterion
         self.thresholds = thresholds
@@ -483,6 +494,7 @@ class MistClassifier(ClassifierMixin, BaseEstimator):
             bandwidth=float(self.bandwidth),
             smoothing=float(self.smoothing),
             balanced=self.class_prior == "balanced",
+            products=self.inheritance == "joint" and self.leaf in ("gaussian", "sketch"),
         )
         return new_state(
             n_features, options, self._sketch_size(), self._new_mixture(options, n_features)

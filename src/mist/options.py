@@ -9,9 +9,9 @@ import numpy as np
 
 CHOICES: dict[str, tuple[str | None, ...]] = {
     "leaf": ("gaussian", "sketch", "majority", "full", "mixture"),
-    "inheritance": ("gaussian", "mass", "sketch", None),
+    "inheritance": ("gaussian", "mass", "sketch", "joint", None),
     "bound": ("mcdiarmid", "rutkowski", "hoeffding"),
-    "split_test": ("gap", "gain"),
+    "split_test": ("gap", "gain", "schedule"),
     "criterion": ("gini", "info_gain"),
     "class_prior": ("counts", "balanced"),
     "thresholds": ("medians", "dense", "sampled", "gaussian"),
@@ -21,6 +21,7 @@ RANGES: dict[str, tuple[type[numbers.Real], float, float, bool, bool]] = {
     # name: number type, lowest, highest, are the two ends allowed
     "grace_period": (numbers.Integral, 1, np.inf, True, False),
     "delta": (numbers.Real, 0, 1, False, False),
+    "rows_per_split": (numbers.Integral, 1, np.inf, True, False),
     "tie_threshold": (numbers.Real, 0, np.inf, True, True),
     "sketch_size": (numbers.Integral, 8, 32768, True, True),
     "discount": (numbers.Real, 0, 1, False, True),
@@ -79,6 +80,10 @@ def check_options(params: dict[str, Any]) -> None:
         whole = isinstance(value, numbers.Integral) and not isinstance(value, bool)
         if value is not None and not (whole and int(value) >= 1):
             raise ValueError(f"{name}={value!r} must be None or a whole number >= 1")
+    share = params["max_features"]
+    number = isinstance(share, numbers.Real) and not isinstance(share, bool)
+    if share is not None and not (number and 0 < float(share) <= 1):
+        raise ValueError(f"max_features={share!r} must be None or a share of the columns in (0, 1]")
     if not isinstance(params["union_bound"], bool | np.bool_):
         raise ValueError(f"union_bound={params['union_bound']!r} must be True or False")
     if params["criterion"] == "info_gain" and params["bound"] != "hoeffding":

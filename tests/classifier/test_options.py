@@ -12,9 +12,9 @@ X, Y = mixed_rows(8)
 CHOICES = {
     "leaf": ["gaussian", "sketch", "majority", "full", "mixture"],
     "class_prior": ["counts", "balanced"],
-    "inheritance": ["gaussian", "mass", "sketch", None],
+    "inheritance": ["gaussian", "mass", "sketch", "joint", None],
     "bound": ["mcdiarmid", "rutkowski", "hoeffding"],
-    "split_test": ["gap", "gain"],
+    "split_test": ["gap", "gain", "schedule"],
     "criterion": ["gini", "info_gain"],
     "thresholds": ["medians", "dense", "sampled", "gaussian"],
 }
@@ -28,6 +28,8 @@ OUT_OF_RANGE = [
     *[("n_thresholds", v, f"{WHOLE} in [1, inf)") for v in (0, -3, 1.5, None)],
     *[("bandwidth", v, f"{SHARE} in (0, inf)") for v in (0, -1, math.inf, math.nan)],
     *[("smoothing", v, f"{SHARE} in (0, inf)") for v in (0, -1e-3, math.inf, math.nan)],
+    *[("rows_per_split", v, f"{WHOLE} in [1, inf)") for v in (0, 2.5, None)],
+    *[("max_features", v, "None or a share of the columns in (0, 1]") for v in (0, 1.5, "half")],
     *[("max_components", v, f"{WHOLE} in [1, 1000]") for v in (0, 1001, 2.0, None)],
     *[("max_leaves", v, f"None or {WHOLE} >= 1") for v in (0, -1, 1.5, "many", True)],
     *[("max_classes_per_leaf", v, f"None or {WHOLE} >= 1") for v in (0, -1, 1.5, True)],

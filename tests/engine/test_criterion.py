@@ -29,8 +29,9 @@ def best(state: State, candidates: np.ndarray, entropy: bool | None):
     """Best column, runner-up's gain, and each column's best gain and threshold."""
     cells = observed_cells(state.tree, 0)
     gains, places = np.empty(state.n_features), np.empty(state.n_features)
-    args = (state.tree, state.missing, state.sketch, cells, candidates, entropy, gains, places)
-    return (*best_splits(*args), gains, places)
+    everywhere = np.ones(state.n_features, dtype=np.bool_)
+    args = (state.tree, state.missing, state.sketch, cells, candidates, entropy)
+    return (*best_splits(*args, False, everywhere, gains, places), gains, places)
 
 
 def impurity(labels: list[Any], entropy: bool | None) -> float:

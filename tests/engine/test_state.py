@@ -37,7 +37,7 @@ NAN = math.nan
 
 
 def options(leaf: int = GAUSSIAN, n_numeric: int = 2) -> Options:
-    return Options(leaf, 0, n_numeric, 200, 2**31 - 1, 0.25, 1e-3, False)
+    return Options(leaf, 0, n_numeric, 200, 2**31 - 1, 0.25, 1e-3, False, False)
 
 
 def named_arrays(state: State) -> dict[str, np.ndarray]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -42,6 +42,8 @@ LEAST_SPREAD = 1e-9
 """Across a direction with less of the class's variance nothing is cut: it may be rounding."""
 
 _TRACE = 1e-12
+
+Moments = Callable[[int], tuple[float, float] | None]
 
 
 def reserve_components(state: State, n_more: int) -> None:
@@ -96,7 +98,15 @@ def release(mixture: Mixture, cell: int) -> None:
     mixture.cells.first[cell] = -1
 
 
-def inherit(state: State, parents: Array, born: Array, feature: int, v: float, left: bool) -> None:
+def inherit(
+    state: State,
+    parents: Array,
+    born: Array,
+    feature: int,
+    v: float,
+    left: bool,
+    moments: Moments | None = None,
+) -> None:
     """Give each new cell the part of its parent's components on one side of a split.
 
     Every component is cut as a Gaussian: its mass in the ratio of the normal distribution, its
@@ -114,13 +124,19 @@ def inherit(state: State, parents: Array, born: Array, feature: int, v: float, l
         Threshold.
     left : bool
         Whether the cells are those of the side x <= v.
+    moments : callable or None
+        Gives the mean and variance of a parent in the split column on that side, or None where it
+        cannot tell; for classes with one component they take the place of the Gaussian's.
     """
     assert state.mixture is not None
     reserve_components(state, int(state.mixture.cells.n[parents].sum()))
     mixture = state.mixture
     for parent, cell in zip(parents.tolist(), born.tolist(), strict=True):
         mixture.cells.first[cell] = -1
-        parts = [_part(mixture, old, feature, v, left) for old in components_of(mixture, parent)]
+        olds = components_of(mixture, parent)
+        # Of several components it is not known which part of the sketch is whose.
+        told = moments(parent) if moments is not None and len(olds) == 1 else None
+        parts = [_part(mixture, old, feature, v, left, told) for old in olds]
         # A class that goes to this side keeps one component at least.
         least = min(LEAST_MASS, max(part.mass for part in parts))
         for part in parts:
@@ -134,6 +150,40 @@ def inherit(state: State, parents: Array, born: Array, feature: int, v: float, l
         mixture.cells.log_total[cell] = math.log(mixture.cells.total[cell])
 
 
+def overall_moments(mixture: Mixture, cell: int) -> tuple[Array, Array]:
+    """Mean of a class in every column and variance in the numeric ones, of all components."""
+    a = mixture.growth.n_numeric
+    own = components_of(mixture, cell)
+    weights = mixture.own.head["weight"][own]
+    means = mixture.own.mean[own]
+    diagonal = np.arange(a) * (np.arange(a) + 3) // 2
+    within = mixture.own.m2[own][:, diagonal].sum(axis=0) / weights.sum()
+    mean = np.average(means, axis=0, weights=weights)
+    return mean, within + np.average((means - mean) ** 2, axis=0, weights=weights)[:a]
+
+
+def overall_covariances(mixture: Mixture, cell: int, feature: int) -> tuple[Array, Array]:
+    """Covariance of a class's numeric columns with one of them, and their variances."""
+    a = mixture.growth.n_numeric
+    own = components_of(mixture, cell)
+    weights = mixture.own.head["weight"][own]
+    mean, variance = overall_moments(mixture, cell)
+    column = np.array([_at(feature, j) for j in range(a)])
+    within = mixture.own.m2[own][:, column].sum(axis=0) / weights.sum()
+    away = mixture.own.mean[own, :a] - mean[:a]
+    return within + np.average(away * away[:, [feature]], axis=0, weights=weights), variance
+
+
+def scale_components(mixture: Mixture, cell: int, mass: float, weight: float) -> None:
+    """Multiply the masses of a cell's components, and the weights of their moments."""
+    for component in components_of(mixture, cell):
+        _set_mass(mixture, component, float(mixture.components.mass[component]) * mass)
+        mixture.own.head.weight[component] *= weight
+        mixture.own.m2[component] *= weight
+    mixture.cells.total[cell] *= mass
+    mixture.cells.log_total[cell] = math.log(mixture.cells.total[cell])
+
+
 class _Part(NamedTuple):
     mass: float
     weight: float
@@ -141,11 +191,18 @@ class _Part(NamedTuple):
     m2: Array
 
 
-def _part(mixture: Mixture, component: int, feature: int, v: float, left: bool) -> _Part:
+def _part(
+    mixture: Mixture,
+    component: int,
+    feature: int,
+    v: float,
+    left: bool,
+    told: tuple[float, float] | None,
+) -> _Part:
     """The part of a component on one side of a split; of one far on the other side a trace."""
     weight = float(mixture.own.head.weight[component])
     mean, m2 = mixture.own.mean[component].copy(), mixture.own.m2[component].copy()
-    share = max(_cut(mean, m2, weight, mixture.growth.n_numeric, feature, v, left), _TRACE)
+    share = max(_cut(mean, m2, weight, mixture.growth.n_numeric, feature, v, left, told), _TRACE)
     return _Part(
         float(mixture.components.mass[component]) * share, weight * share, mean, m2 * share
     )
@@ -160,9 +217,19 @@ def pool(state: State, leaf: int) -> None:
 
 
 def _cut(
-    mean: Array, m2: Array, weight: float, a: int, feature: int, v: float, left: bool
+    mean: Array,
+    m2: Array,
+    weight: float,
+    a: int,
+    feature: int,
+    v: float,
+    left: bool,
+    told: tuple[float, float] | None,
 ) -> float:
-    """Truncate a Gaussian in place; returns the share of its mass that is kept."""
+    """Truncate a Gaussian in place; returns the share of its mass that is kept.
+
+    What the split column looks like on that side may be ``told``: mean and variance.
+    """
     if feature >= a:
         share = 1.0 - mean[feature] if left else mean[feature]
         mean[feature] = 0.0 if left else 1.0
@@ -177,8 +244,11 @@ def _cut(
     share = float(np.exp(log_ndtr(z)))
     hazard = math.exp(-0.5 * z * z - 0.5 * math.log(2.0 * math.pi) - float(log_ndtr(z)))
     covariance = np.array([m2[_at(feature, j)] for j in range(a)]) / weight
-    mean[:a] += covariance / sd * hazard * (-1.0 if left else 1.0)
+    shift = sd * hazard * (-1.0 if left else 1.0)
     fall = min(max(hazard * (z + hazard), 0.0), 1.0)
+    if told is not None:
+        shift, fall = told[0] - mean[feature], 1.0 - told[1] / variance
+    mean[:a] += covariance / variance * shift
     rows, columns = _lower(a)
     m2 -= weight * fall * covariance[rows] * covariance[columns] / variance
     return share

@@ -43,7 +43,9 @@ def split_gain(n_left, n_right, left, right, whole, entropy):
 
 
 @exact
-def best_splits(tree, missing, sketch, cells, candidates, entropy, gains, splits):
+def best_splits(
+    tree, missing, sketch, cells, candidates, entropy, balanced, allowed, gains, splits
+):
     """Gain and threshold of every column's best candidate; the best column and runner-up.
 
     Parameters
@@ -55,6 +57,10 @@ def best_splits(tree, missing, sketch, cells, candidates, entropy, gains, splits
         have the one candidate 0.5.
     entropy : True or None
         True: information gain in bits in place of the Gini gain.
+    balanced : bool
+        Whether all classes count the same, however many rows they have.
+    allowed : bool array, shape (d,)
+        Columns that may be split on; the others get no gain.
     gains, splits : float64 arrays, shape (d,)
         Receive the best gain, 0 without one, and its threshold.
 
@@ -73,9 +79,17 @@ def best_splits(tree, missing, sketch, cells, candidates, entropy, gains, splits
     terms_left, terms_right = np.zeros((m, d)), np.zeros((m, d))
     total = 0.0
     for cell in cells:
+        total += tree.cells.count[cell]
+    each = total / cells.size
+    for cell in cells:
         count = tree.cells.count[cell]
-        total += count
         left_masses(tree, missing, sketch, cell, candidates, known, left)
+        if balanced:
+            for j in range(n_numeric):
+                known[j] *= each / count
+                for i in range(m):
+                    left[i, j] *= each / count
+            count = each
         for j in range(n_numeric):
             n_known[j] += known[j]
             whole[j] += impurity_term(known[j], entropy)
@@ -95,6 +109,8 @@ def best_splits(tree, missing, sketch, cells, candidates, entropy, gains, splits
             terms_right[0, j] += impurity_term(seen - zeros, entropy)
     for j in range(d):
         gains[j], splits[j] = 0.0, np.nan
+        if not allowed[j]:
+            continue
         for i in range(m if j < n_numeric else 1):
             v = candidates[i, j] if j < n_numeric else 0.5
             gain = split_gain(

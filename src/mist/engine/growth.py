@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,6 +11,7 @@ from mist.engine import thresholds
 from mist.engine.components import reserve_components, tend
 from mist.engine.criterion import best_splits, leaf_impurity, radius
 from mist.engine.inheritance import split_leaf
+from mist.engine.random import COLUMNS, uniform
 from mist.engine.state import (
     N_LEARNT,
     N_LEAVES,
@@ -37,6 +39,8 @@ class SplitRule(NamedTuple):
 
     bound: str
     split_test: str
+    rows_per_split: int
+    max_features: float | None
     union_bound: bool
     criterion: str
     delta: float
@@ -86,6 +90,7 @@ def learn(
     weights: Array,
     ranks: Array,
     out: Array | None,
+    shares: Array | None = None,
 ) -> list[Split]:
     """Learn rows one after another; with ``out`` given, predict each before it is learnt.
 
@@ -107,7 +112,7 @@ def learn(
             if hole == row and weights[row] == 0:
                 # Nothing of this row is kept, so it is no reason to count missing values.
                 if out is not None:
-                    _predict_one(state, X[row : row + 1], ranks, out[row : row + 1])
+                    _predict_one(state, row, X, ranks, out, shares)
                 row += 1
                 continue
             if hole == row:
@@ -129,6 +134,7 @@ def learn(
                 row,
                 ranks,
                 out,
+                shares,
             )
             if reason == FULL_CELLS:
                 reserve_cells(state, 1)
@@ -153,7 +159,10 @@ def _due(state: State, leaf: int) -> int:
     return leaf if tried > leaves.tried[leaf] else -1
 
 
-def _predict_one(state: State, X: Array, ranks: Array, out: Array) -> None:
+def _predict_one(
+    state: State, row: int, X: Array, ranks: Array, out: Array, shares: Array | None
+) -> None:
+    here = slice(row, row + 1)
     predict_rows(
         state.tree,
         None,
@@ -163,10 +172,10 @@ def _predict_one(state: State, X: Array, ranks: Array, out: Array) -> None:
         True,
         state.binary,
         state.options,
-        X,
+        X[here],
         ranks,
-        out,
-        None,
+        out[here],
+        None if shares is None else shares[here],
     )
 
 
@@ -177,29 +186,44 @@ def attempt(state: State, rule: SplitRule, leaf: int) -> Split | None:
     leaves["tried"][leaf] = int(rows // state.options.grace_period)
     if rule.max_leaves is not None and tree.counters[N_LEAVES] >= rule.max_leaves:
         return None
+    scheduled = rule.split_test == "schedule"
+    if scheduled and rows < rule.rows_per_split:
+        return None
     cells = thresholds.observed_cells(tree, leaf)
     if cells.size < 2:
         return None
     entropy = True if rule.criterion == "info_gain" else None
     by_class = rule.thresholds in ("medians", "gaussian")
-    eps = radius(
-        rule.bound,
-        rows,
-        rule.delta,
-        n_features=state.n_features,
-        n_thresholds=cells.size - 1 if by_class else rule.n_thresholds,
-        n_classes=cells.size,
-        union_bound=rule.union_bound,
-        entropy=entropy,
-    )
+    eps = 0.0
+    if not scheduled:
+        eps = radius(
+            rule.bound,
+            rows,
+            rule.delta,
+            n_features=state.n_features,
+            n_thresholds=cells.size - 1 if by_class else rule.n_thresholds,
+            n_classes=cells.size,
+            union_bound=rule.union_bound,
+            entropy=entropy,
+        )
     tie = eps < rule.tie_threshold
     # No gain exceeds the impurity of the leaf, so a larger radius cannot be passed.
     if not tie and state.missing is None and leaf_impurity(tree, cells, entropy) < eps:
         return None
     candidates = _candidates(state, rule, leaf, cells)
     gains, places = np.empty(state.n_features), np.empty(state.n_features)
+    allowed = _allowed_columns(state, rule, leaf)
     best, second = best_splits(
-        tree, state.missing, state.sketch, cells, candidates, entropy, gains, places
+        tree,
+        state.missing,
+        state.sketch,
+        cells,
+        candidates,
+        entropy,
+        scheduled,
+        allowed,
+        gains,
+        places,
     )
     if best < 0:
         return None
@@ -217,6 +241,18 @@ def attempt(state: State, rule: SplitRule, leaf: int) -> Split | None:
     )
     split_leaf(state, leaf, best, made.threshold, rule.inheritance, rule.discount)
     return made
+
+
+def _allowed_columns(state: State, rule: SplitRule, leaf: int) -> Array:
+    """The columns that this attempt looks at: all, or a random part of them."""
+    d = state.n_features
+    if rule.max_features is None:
+        return np.ones(d, dtype=np.bool_)
+    node, tried = state.tree.leaves.node[leaf], state.tree.leaves.tried[leaf]
+    drawn = [uniform(state.options.seed, COLUMNS, node, tried, j) for j in range(d)]
+    allowed = np.zeros(d, dtype=np.bool_)
+    allowed[np.argsort(drawn)[: math.ceil(rule.max_features * d)]] = True
+    return allowed
 
 
 def _candidates(state: State, rule: SplitRule, leaf: int, cells: Array) -> Array:

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from mist.engine import components, kll
+from mist.engine import components, joint, kll
 from mist.engine.moments import refresh_leaf
 from mist.engine.state import (
     GAUSSIAN,
@@ -106,10 +106,10 @@ def split_leaf(
         Split column, in internal order.
     v : float
         Threshold: x <= v goes left.
-    inheritance : {"gaussian", "mass", "sketch", None}
+    inheritance : {"gaussian", "mass", "sketch", "joint", None}
         What the children get.
     discount : float
-        Factor on the inherited masses (the paper's alpha).
+        Factor on the inherited weights (the paper's alpha), and but for "joint" on the masses.
     """
     reserve_nodes(state)
     reserve_cells(state, 2 * int(state.tree.leaves.n_cells[leaf]))
@@ -127,16 +127,19 @@ def split_leaf(
     variance = np.divide(stats[parents, M2, feature], seen, out=np.zeros_like(mean), where=seen > 0)
     numeric = feature < state.options.n_numeric
     shares = _fractions(mean, variance, v) if numeric else (1 - mean, mean)
+    together = inheritance == "joint"
+    if together and numeric:
+        left_share = joint.left_shares(state, parents, feature, v, shares[0])
+        shares = (left_share, 1 - left_share)
     known = [share * seen for share in shares]
     takes_unknown = known[0].sum() >= known[1].sum()
 
     detach_cells(tree, leaf)
     for side, child in enumerate((left, right)):
         unknown = np.maximum(weight - seen, 0.0) if takes_unknown == (side == 0) else 0.0
-        inherited = discount * (known[side] + unknown)
-        kept = (
-            np.flatnonzero(inherited >= LEAST_MASS) if inheritance else np.zeros(0, dtype=np.intp)
-        )
+        arrived = known[side] + unknown
+        enough = (arrived if together else discount * arrived) >= LEAST_MASS
+        kept = np.flatnonzero(enough) if inheritance else np.zeros(0, dtype=np.intp)
         orphan = kept.size == 0
         if side == 0:
             slot = leaf
@@ -148,14 +151,18 @@ def split_leaf(
         if orphan:
             born = append_cells(tree, slot, cells.code[parents])
             cells.weight[born] = weight
+            cells.mass[born] = cells.mass[parents]
             if missing is not None:
                 missing.cell[born] = 0.0
             continue
         old = parents[kept]
         born = append_cells(tree, slot, cells.code[old])
-        ratio = inherited[kept] / weight[kept]
+        inherited = discount * arrived[kept]
+        ratio = inherited / weight[kept]
         own = discount * known[side][kept]
-        cells.weight[born] = inherited[kept]
+        cells.weight[born] = inherited
+        # A mass that is discounted at every split would make old classes improbable.
+        cells.mass[born] = cells.mass[old] * (ratio / discount if together else ratio)
         stats[born, MEAN] = stats[old, MEAN]
         stats[born, M2] = stats[old, M2] * ratio[:, None]
         if numeric:
@@ -166,17 +173,21 @@ def split_leaf(
                 new_mean = _sketch_means(tree, sketch, old, feature, v, side, new_mean)
         else:
             new_mean, new_variance = np.full(kept.size, float(side)), np.zeros(kept.size)
-        stats[born, MEAN, feature] = np.where(own > 0, new_mean, 0.0)
-        stats[born, M2, feature] = np.where(own > 0, new_variance, 0.0) * own
         if missing is not None:
             missing.cell[born] = missing.cell[old] * ratio[:, None]
             missing.cell[born, feature] = own
             missing.leaf[slot] = missing.cell[born].sum(axis=0)
+        stats[born, MEAN, feature] = np.where(own > 0, new_mean, 0.0)
+        stats[born, M2, feature] = np.where(own > 0, new_variance, 0.0) * own
+        if together:
+            joint.inherit(state, slot, old, born, feature, v, side == 0)
+            sketch = state.sketch
+        elif state.mixture is not None:
+            components.inherit(state, old, born, feature, v, side == 0)
         tree.leaves.weight[slot] = cells.weight[born].sum()
         tree.spread[slot] = stats[born, M2].sum(axis=0)
-        nodes.mass[child] = tree.leaves.weight[slot]
+        nodes.mass[child] = cells.mass[born].sum()
         if state.mixture is not None:
-            components.inherit(state, old, born, feature, v, side == 0)
             components.pool(state, slot)
         elif state.options.leaf != MAJORITY:
             refresh_leaf(

@@ -32,8 +32,8 @@ def rules(tree: Any, names: Sequence[str]) -> list[tuple[int, tuple[str, ...]]]:
 def class_masses(state: State, leaf: int) -> tuple[Array, Array]:
     """Class codes and masses of a leaf, heaviest first."""
     cells = leaf_cells(state.tree, leaf)
-    order = np.argsort(-state.tree.cells.weight[cells], kind="stable")
-    return state.tree.cells.code[cells][order], state.tree.cells.weight[cells][order]
+    order = np.argsort(-state.tree.cells.mass[cells], kind="stable")
+    return state.tree.cells.code[cells][order], state.tree.cells.mass[cells][order]
 
 
 def leaf_masses(state: State) -> Array:
@@ -42,7 +42,7 @@ def leaf_masses(state: State) -> Array:
     cells = tree.cells[: tree.counters[N_CELLS]]
     cells = cells[cells.leaf >= 0]  # the others are free
     masses = np.zeros((tree.counters[N_LEAVES], cells.code.max() + 1))
-    masses[cells.leaf, cells.code] = cells.weight
+    masses[cells.leaf, cells.code] = cells.mass
     return masses
 
 

@@ -41,6 +41,16 @@ def _room_for(sketch, n_rows):
     return room
 
 
+@exact
+def block_lacking(tree, sketch, n_rows):
+    """Pool rows that must be reserved before a sketch of so many rows can be filled."""
+    room = _room_for(sketch, n_rows)
+    rows = sketch.plan[ROOMS, room]
+    if sketch.plan[FREE, room] >= 0 or tree.counters[N_ITEMS] + rows <= len(sketch.items):
+        return 0
+    return rows
+
+
 @inlined
 def rows_lacking(tree, sketch, cell, copies):
     """Pool rows that must be reserved before the cell can take so many copies of a row."""
@@ -49,13 +59,7 @@ def rows_lacking(tree, sketch, cell, copies):
         need += tree.cells.used[cell]
         if need <= sketch.plan[ROOMS, tree.cells.room[cell]]:
             return 0
-    room = _room_for(sketch, need)
-    rows = sketch.plan[ROOMS, room]
-    if sketch.plan[FREE, room] >= 0:
-        return 0
-    if tree.counters[N_ITEMS] + rows <= len(sketch.items):
-        return 0
-    return rows
+    return block_lacking(tree, sketch, need)
 
 
 @exact
@@ -78,10 +82,10 @@ def _give_block(sketch, start, room):
 
 
 @exact
-def new_sketch(tree, sketch, view, cell, copies):
-    """Give a cell an empty sketch."""
+def new_sketch(tree, sketch, view, cell, n_rows):
+    """Give a cell an empty sketch with room for so many rows."""
     cells = tree.cells
-    room = _room_for(sketch, copies_bits(copies))
+    room = _room_for(sketch, n_rows)
     cells.start[cell] = _take_block(tree, sketch, room)
     cells.room[cell] = room
     cells.used[cell] = 0
@@ -93,6 +97,36 @@ def new_sketch(tree, sketch, view, cell, copies):
     sketch.ends[cell, HIGH] = -np.inf
     if view is not None:
         view.count[cell, :] = 0
+
+
+@exact
+def fill(tree, sketch, view, cell, rows, level):
+    """Give a cell a sketch of rows that all stand on one level; the ends are left to the caller.
+
+    Parameters
+    ----------
+    rows : float64 array, shape (m, n_numeric)
+        At least one row and fewer than so many levels hold; every column sorted, missing
+        values as +inf.
+    level : int
+        Each row stands for 2**level rows.
+    """
+    cells, m = tree.cells, len(rows)
+    new_sketch(tree, sketch, view, cell, m)
+    start, room = cells.start[cell], sketch.plan[ROOMS, cells.room[cell]]
+    sketch.items[start : start + m] = rows
+    cells.used[cell] = m
+    cells.levels[cell] = level + 1
+    sketch.sizes[cell, level] = m
+    if view is not None:
+        for j in range(rows.shape[1]):
+            base = start * rows.shape[1] + j * room
+            n = 0
+            while n < m and rows[n, j] < np.inf:
+                view.values[base + n] = rows[n, j]
+                view.mass[base + n] = (n + 1.0) * 2.0**level
+                n += 1
+            view.count[cell, j] = n
 
 
 @exact

@@ -61,6 +61,7 @@ def learn_moments(tree, missing, leaf, cell, X, i, w):
     """Learn a row into a cell and into its leaf's pooled spread."""
     cells, stats, spread = tree.cells, tree.stats, tree.spread
     cells.weight[cell] += w
+    cells.mass[cell] += w
     cells.count[cell] += w
     cells.steps[cell] += 1
     tree.leaves.weight[leaf] += w
@@ -84,6 +85,26 @@ def learn_moments(tree, missing, leaf, cell, X, i, w):
                 stats[cell, M2, j] += more
                 spread[leaf, j] += more
                 stats[cell, MEAN, j] = centre
+
+
+@exact
+def learn_products(tree, missing, cell, X, i, w):
+    """Learn a row into a cell's products of deviations; its moments have not learnt it yet.
+
+    A product needs both values: it is of one column's deviation from the mean before the row, and
+    of the other's from that after it.
+    """
+    stats, products = tree.stats, tree.products
+    at, j = 0, 0
+    while at < products.shape[1]:
+        before = X[i, j] - stats[cell, MEAN, j]
+        if before == before:
+            for k in range(j + 1):
+                seen = tree.cells.weight[cell] if missing is None else missing.cell[cell, k]
+                after = (X[i, k] - stats[cell, MEAN, k]) * (seen / (seen + w))
+                products[cell, at + k] += w * before * after if after == after else 0.0
+        j += 1
+        at += j
 
 
 @inlined
@@ -160,7 +181,7 @@ def refresh_cell(tree, missing, leaf, cell, n_numeric, numeric_norm):
         _precisions(tree, leaf, cell, n_numeric)
     else:
         _precisions_missing(tree, missing, leaf, cell, n_numeric)
-    norm = math.log(weight + 1.0)
+    norm = math.log(tree.cells.mass[cell] + 1.0)
     if numeric_norm:
         norm += 0.5 * log_determinant(stats, cell, n_numeric)
     for j in range(n_numeric, stats.shape[2]):

@@ -10,7 +10,7 @@ import numpy as np
 
 from mist.engine.compiled import exact
 
-COMPACTION, COPIES, SAMPLED = 1, 2, 3
+COMPACTION, COPIES, SAMPLED, COLUMNS = 1, 2, 3, 4
 """Tags: what a number is drawn for."""
 
 _STEP = np.uint64(0x9E3779B97F4A7C15)

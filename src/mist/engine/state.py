@@ -69,7 +69,8 @@ LEAF = np.dtype(
 
 CELL = np.dtype(
     [
-        ("weight", np.float64),  # inherited and observed
+        ("weight", np.float64),  # inherited and observed: evidence for the moments
+        ("mass", np.float64),  # the same as a share in the prior; only `weight` is discounted
         ("count", np.float64),  # observed here
         ("norm", np.float64),  # cached constant of the log density, prior included
         ("steps", np.int64),  # rows learnt here
@@ -95,6 +96,7 @@ class Tree(NamedTuple):
     spread: Any  # float64 (leaves, d): sum of m2 over the leaf's cells
     cells: Any  # records CELL
     stats: Any  # float64 (cells, 3, d): MEAN, M2, PREC
+    products: Any  # float64 (cells, p): of numeric deviations, packed; p = 0 if not kept
     table: Any  # int64: hash table from (leaf, class code) to cell
     scale: Any  # float64 (2, d): running MEAN and M2 of every column over all rows
     counters: Any  # int64
@@ -138,6 +140,7 @@ class Options(NamedTuple):
     bandwidth: float
     smoothing: float
     balanced: bool  # classes are equally probable before a row is seen
+    products: bool  # every class at a leaf keeps the products of its deviations
 
 
 @dataclass
@@ -223,8 +226,16 @@ def _new_sketches(options: Options, sketch_size: int, n_cells: int) -> tuple[Ske
     return sketch, View(np.zeros(0), np.zeros(0), np.zeros((n_cells, n), np.int64))
 
 
+def packed_size(n: int) -> int:
+    """Numbers in the lower triangle of a matrix of n rows."""
+    return n * (n + 1) // 2
+
+
 def new_state(
-    n_features: int, options: Options, sketch_size: int | None, mixture: Any = None
+    n_features: int,
+    options: Options,
+    sketch_size: int | None,
+    mixture: Any = None,
 ) -> State:
     """State of a model that has learnt nothing.
 
@@ -251,6 +262,7 @@ def new_state(
         spread=np.zeros((1, d)),
         cells=_records(n_cells, CELL),
         stats=np.zeros((n_cells, 3, d)),
+        products=np.zeros((n_cells, packed_size(options.n_numeric) if options.products else 0)),
         table=np.full(2 * n_cells, -1, np.int64),
         scale=np.zeros((2, d)),
         counters=np.zeros(8, np.int64),
@@ -315,6 +327,7 @@ def reserve_cells(state: State, n_more: int) -> None:
     state.tree = tree._replace(
         cells=grown(tree.cells, n),
         stats=grown(tree.stats, n),
+        products=grown(tree.products, n),
         table=np.full(size, -1, np.int64),
     )
     rebuild_table(state.tree)
@@ -379,8 +392,15 @@ def widen(state: State, n_more: int, sketch_size: int | None) -> None:
 
     tree.nodes.feature[tree.nodes.feature >= at] += n_more
     tree.counters[N_CONSTANT] += n_more
+    products = tree.products
+    if state.options.products:
+        more = packed_size(at + n_more) - products.shape[1]
+        products = np.concatenate([products, np.zeros((len(products), more))], axis=1)
     state.tree = tree._replace(
-        spread=wider(tree.spread), stats=wider(tree.stats), scale=wider(tree.scale)
+        spread=wider(tree.spread),
+        stats=wider(tree.stats),
+        scale=wider(tree.scale),
+        products=products,
     )
     state.missing = Missing(*(wider(array) for array in missing))
     state.options = state.options._replace(n_numeric=at + n_more)
@@ -521,10 +541,12 @@ def new_cell(tree, leaf, code):
     cells.next[cell] = -1
     cells.steps[cell] = 0
     cells.weight[cell] = 0.0
+    cells.mass[cell] = 0.0
     cells.count[cell] = 0.0
     cells.norm[cell] = 0.0
     cells.start[cell] = -1
     tree.stats[cell] = 0.0
+    tree.products[cell] = 0.0
     _enter(cells, tree.table, cell)
     if leaves.last[leaf] < 0:
         leaves.first[leaf] = cell

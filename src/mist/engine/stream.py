@@ -19,6 +19,7 @@ from mist.engine.moments import (
     gaussian_score,
     gaussian_score_missing,
     learn_moments,
+    learn_products,
     learn_scale,
     refresh_cell,
     refresh_leaf,
@@ -65,9 +66,9 @@ def route(nodes, X, i):
 
 
 @inlined
-def _balance(weight, total):
+def _balance(mass, total):
     """From the share of a class in the leaf to the share of the leaf in the class."""
-    return math.log((weight + 0.5) / ((weight + 1.0) * (total + 1.0)))
+    return math.log((mass + 0.5) / ((mass + 1.0) * (total + 1.0)))
 
 
 @inlined
@@ -100,9 +101,9 @@ def _score_leaf(
     prior_only = options.leaf == MAJORITY or leaves.orphan[leaf]
     while cell >= 0:
         if prior_only:
-            scores[n] = math.log(cells.weight[cell] + 1.0)
+            scores[n] = math.log(cells.mass[cell] + 1.0)
         elif mixture is not None:
-            prior = math.log(cells.weight[cell] + 1.0)
+            prior = math.log(cells.mass[cell] + 1.0)
             score = prior + mixture_score(mixture, cell, X, i, sigma, need - prior)
             scores[n] = score if score > -_HUGE else -_HUGE
             if only_winner and not options.balanced:
@@ -122,7 +123,7 @@ def _score_leaf(
     if options.balanced:
         cell = leaves.first[leaf]
         for k in range(n):
-            scores[k] += _balance(cells.weight[cell], tree.totals[codes[k]])
+            scores[k] += _balance(cells.mass[cell], tree.totals[codes[k]])
             cell = cells.next[cell]
     return n
 
@@ -161,6 +162,15 @@ def _winner(scores, codes, n, ranks, shares):
 
 
 @inlined
+def _write_shares(scores, codes, n, ranks, parts, shares, i):
+    """Write the class probabilities of a row in the order of the ranks."""
+    if n > 0:
+        _softmax(scores, n, parts)
+    for k in range(n):
+        shares[i, ranks[codes[k]]] = parts[k]
+
+
+@inlined
 def _row_copies(cells, cell, w, seed, node, code):
     """Whole number of copies that stands for a weight; its fraction is drawn."""
     whole = math.floor(w)
@@ -187,6 +197,8 @@ def _learn(tree, missing, sketch, view, mixture, room, options, leaf, cell, X, i
         if missing is not None:
             missing.cell[cell, :] = 0.0
     first_here = cells.count[cell] == 0.0
+    if options.products:
+        learn_products(tree, missing, cell, X, i, w)
     learn_moments(tree, missing, leaf, cell, X, i, w)
     due = False
     if mixture is not None:
@@ -201,9 +213,11 @@ def _learn(tree, missing, sketch, view, mixture, room, options, leaf, cell, X, i
         else:
             refresh_cell(tree, missing, leaf, cell, options.n_numeric, numeric_norm)
     if sketch is not None:
-        if first_here and leaves.sketched[leaf] < options.sketched_classes:
+        # A class that inherited a sketch goes on with it.
+        new = first_here and cells.start[cell] < 0
+        if new and leaves.sketched[leaf] < options.sketched_classes:
             leaves.sketched[leaf] += 1
-            kll.new_sketch(tree, sketch, view, cell, copies)
+            kll.new_sketch(tree, sketch, view, cell, kll.copies_bits(copies))
         if copies > 0 and cells.start[cell] >= 0:
             kll.update(tree, sketch, view, cell, X, i, copies, options.seed, node, code)
     leaves.rows[leaf] += w
@@ -224,7 +238,20 @@ def _forget_orphan(tree, leaf):
 
 @exact
 def run(
-    tree, missing, sketch, view, mixture, binary, options, X, codes, weights, start, ranks, out
+    tree,
+    missing,
+    sketch,
+    view,
+    mixture,
+    binary,
+    options,
+    X,
+    codes,
+    weights,
+    start,
+    ranks,
+    out,
+    shares,
 ):
     """Learn rows from ``start`` on; where ``out`` is given, predict each row first.
 
@@ -246,6 +273,8 @@ def run(
         Place of each class among the sorted labels: lower ranks win ties.
     out : int64 array, shape (n,), or None
         Receives the predicted class codes, -1 where nothing was known.
+    shares : float64 array of zeros, shape (n, n_codes), or None
+        Receives the class probabilities beside ``out``, in the order of the ranks.
 
     Returns
     -------
@@ -254,7 +283,7 @@ def run(
         (`FULL_ITEMS`), the leaf that is due (`ATTEMPT`) or the cell that is (`TEND`).
     """
     nodes, leaves = tree.nodes, tree.leaves
-    scores, shares = np.empty(ranks.size), np.empty(ranks.size)
+    scores, parts = np.empty(ranks.size), np.empty(ranks.size)
     known = np.empty(ranks.size, np.int64)
     sigma = np.empty(options.n_numeric)
     room = None if mixture is None else make_room(mixture)
@@ -278,11 +307,13 @@ def run(
                 X,
                 i,
                 sigma,
-                True,
+                shares is None,
                 scores,
                 known,
             )
-            out[i] = _winner(scores, known, n, ranks, shares)
+            out[i] = _winner(scores, known, n, ranks, parts)
+            if shares is not None:
+                _write_shares(scores, known, n, ranks, parts, shares, i)
         if w == 0.0:
             continue
         cell = -1 if leaves.orphan[leaf] else find_cell(tree, leaf, code)
@@ -358,9 +389,7 @@ def predict_rows(
         if out is not None:
             out[i] = _winner(scores, known, n, ranks, parts)
         if shares is not None:
-            _softmax(scores, n, parts)
-            for k in range(n):
-                shares[i, ranks[known[k]]] = parts[k]
+            _write_shares(scores, known, n, ranks, parts, shares, i)
 
 
 @exact

@@ -1,0 +1,300 @@
+"""Joint inheritance: a split column tells what it knows of the others.
+
+A class that is cut in one column changes in all columns that go with it. Its mass is divided and
+never discounted, what the split column looks like on either side is read from its sketch, and the
+other columns follow by their covariance with it; their sketches are moved and stretched alike.
+With the masses and moments of a Gaussian the two children together have exactly the mass, mean
+and covariance of the parent.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mist.engine import components, kll
+from mist.engine.state import HIGH, LOW, M2, MEAN, TOTALS, State, reserve_items
+
+LEAST_POINTS = 4
+"""From fewer points of a sketch no moments are read."""
+
+LEAST_REST = 1e-6
+"""Least share of a column's variance that another column leaves open."""
+
+Array = np.ndarray[Any, Any]
+
+
+def inherit(
+    state: State, slot: int, parents: Array, born: Array, feature: int, v: float, left: bool
+) -> None:
+    """Give new cells what the split column tells of their numeric columns, and their sketches.
+
+    Parameters
+    ----------
+    state : State
+        The model; changed in place. Weights, masses and the moments of the split column as those
+        of a truncated Gaussian are there already.
+    slot : int
+        The leaf of the new cells.
+    parents, born : ndarray of int
+        Cells that are detached, and the cells that take after them.
+    feature : int
+        Split column, in internal order.
+    v : float
+        Threshold.
+    left : bool
+        Whether the cells are those of the side x <= v.
+    """
+    numeric = feature < state.options.n_numeric
+
+    def told(parent: int) -> tuple[float, float] | None:
+        return side_moments(state, parent, feature, v, left) if numeric else None
+
+    if state.mixture is not None:
+        components.inherit(state, parents, born, feature, v, left, told)
+    for parent, cell in zip(parents.tolist(), born.tolist(), strict=True):
+        if state.mixture is not None:
+            _follow_components(state, parent, cell)
+        elif numeric and state.options.products:
+            _follow_products(state, parent, cell, feature, told(parent))
+        else:
+            _keep_products(state, parent, cell)
+        inherit_sketch(state, slot, parent, cell, feature, v, left)
+
+
+def _follow_components(state: State, parent: int, cell: int) -> None:
+    """The components of a class weigh what the class does, and its moments are theirs."""
+    mixture, tree = state.mixture, state.tree
+    cells, n = tree.cells, state.options.n_numeric
+    whole = mixture.cells.total
+    mass = cells.mass[cell] / cells.mass[parent] * whole[parent] / whole[cell]
+    evidence = cells.weight[cell] / cells.weight[parent] * whole[parent] / whole[cell]
+    components.scale_components(mixture, cell, mass, evidence)
+    mean, variance = components.overall_moments(mixture, cell)
+    tree.stats[cell, MEAN] = mean
+    tree.stats[cell, M2, :n] = variance * cells.weight[cell]
+
+
+def _follow_products(
+    state: State, parent: int, cell: int, feature: int, told: tuple[float, float] | None
+) -> None:
+    tree, missing, a = state.tree, state.missing, state.options.n_numeric
+    weight = tree.cells.weight[cell]
+    seen = np.full(a, weight) if missing is None else missing.cell[cell, :a]
+    if not seen[feature] > 0.0:
+        _keep_products(state, parent, cell)
+        return
+    # Without a sketch the split column is as it stands, a truncated Gaussian.
+    at, variance = told or (tree.stats[cell, MEAN, feature], _variance(state, cell, feature))
+    mean = tree.stats[parent, MEAN, :a]
+    mean, S = condition(mean, class_covariance(state, parent), feature, float(at), variance)
+    known = seen > 0.0
+    tree.stats[cell, MEAN, :a][known] = mean[known]
+    tree.stats[cell, MEAN, feature] = at
+    tree.stats[cell, M2, :a] = np.maximum(np.diag(S), 0.0) * seen
+    tree.stats[cell, M2, feature] = variance * seen[feature]
+    rows, columns = np.tril_indices(a)
+    tree.products[cell] = (S * np.outer(seen, seen) / weight)[rows, columns]
+
+
+def _keep_products(state: State, parent: int, cell: int) -> None:
+    cells = state.tree.cells
+    state.tree.products[cell] = state.tree.products[parent] * (
+        cells.weight[cell] / cells.weight[parent]
+    )
+
+
+def left_shares(state: State, parents: Array, feature: int, v: float, gaussian: Array) -> Array:
+    """Share of every class at or left of a threshold: from its sketch, or as given without one."""
+    sketch, cells = state.sketch, state.tree.cells
+    if sketch is None:
+        return gaussian
+    out = gaussian.copy()
+    for i, cell in enumerate(parents):
+        if cells.start[cell] >= 0 and np.isfinite(sketch.ends[cell, LOW, feature]):
+            out[i] = kll.rank(cells, sketch, cell, feature, v)
+    return out
+
+
+def side_moments(
+    state: State, cell: int, feature: int, v: float, left: bool
+) -> tuple[float, float] | None:
+    """Mean and variance of a class on one side of a threshold, if its sketch can tell."""
+    if state.sketch is None or state.tree.cells.start[cell] < 0:
+        return None
+    points, weights = _points(state, cell)
+    values = points[:, feature]
+    kept = (values <= v) if left else (values > v) & (values < np.inf)
+    if np.count_nonzero(kept) < LEAST_POINTS:
+        return None
+    mean = np.average(values[kept], weights=weights[kept])
+    return float(mean), float(np.average((values[kept] - mean) ** 2, weights=weights[kept]))
+
+
+def condition(
+    mean: Array, products: Array, feature: int, at: float, variance: float
+) -> tuple[Array, Array]:
+    """Moments of a Gaussian when one column is given another mean and variance.
+
+    Parameters
+    ----------
+    mean : ndarray, shape (a,)
+        Means.
+    products : ndarray, shape (a, a)
+        Covariance.
+    feature : int
+        The column that is known to be otherwise.
+    at, variance : float
+        Its new moments.
+
+    Returns
+    -------
+    mean, covariance : ndarray
+        Of all columns.
+
+    Examples
+    --------
+    >>> mean, S = condition(np.zeros(2), np.array([[4.0, 2.0], [2.0, 3.0]]), 0, 1.0, 1.0)
+    >>> print(mean, S.tolist())
+    [1.  0.5] [[1.0, 0.5], [0.5, 2.25]]
+    """
+    own = products[feature, feature]
+    if not own > 0.0:
+        return mean, products
+    slope = products[:, feature] / own
+    return mean + slope * (at - mean[feature]), products - np.outer(slope, slope) * (own - variance)
+
+
+def class_covariance(state: State, cell: int) -> Array:
+    """Covariance of a class's numeric columns at a leaf that keeps products of deviations.
+
+    Where values are missing, a product is over the rows that have both columns, whose weight is
+    taken as if they were missing independently.
+    """
+    tree, missing, a = state.tree, state.missing, state.options.n_numeric
+    weight = tree.cells.weight[cell]
+    seen = np.full(a, weight) if missing is None else missing.cell[cell, :a]
+    both = np.outer(seen, seen) / weight
+    S = np.zeros((a, a))
+    rows, columns = np.tril_indices(a)
+    S[rows, columns] = S[columns, rows] = tree.products[cell]
+    S = np.divide(S, both, out=np.zeros_like(S), where=both > 0.0)
+    variance = np.divide(tree.stats[cell, M2, :a], seen, out=np.zeros(a), where=seen > 0.0)
+    limit = np.sqrt(np.outer(variance, variance))
+    S = np.clip(S, -limit, limit)
+    np.fill_diagonal(S, variance)
+    return S
+
+
+def inherit_sketch(
+    state: State, slot: int, parent: int, cell: int, feature: int, v: float, left: bool
+) -> None:
+    """Give a cell its parent's sketch: the split column cut, the others weighted accordingly.
+
+    A value of another column counts by the probability that its row is on this side, as it would
+    be in a Gaussian. So values stay where they are, and what is special about them, such as a
+    value that most rows have, is kept. The weight of the sketch falls as that of the cell.
+    """
+    tree, cells = state.tree, state.tree.cells
+    assert state.sketch is not None
+    full = tree.leaves.sketched[slot] >= state.options.sketched_classes
+    if cells.start[parent] < 0 or full:
+        return
+    points, weights = _points(state, parent)
+    known = np.isfinite(points)
+    unknown = 1.0 - weights @ known / weights.sum()
+    weighted = np.where(known, weights[:, None], 0.0)
+    ends = state.sketch.ends[parent].copy()
+    if feature < state.options.n_numeric:
+        weighted *= _side_probabilities(state, parent, points, feature, v, left)
+        own = weighted[:, feature]
+        if left:
+            ends[HIGH, feature] = min(ends[HIGH, feature], v)
+        elif own.any():
+            ends[LOW, feature] = points[own > 0.0, feature].min()
+        if not own.any():
+            ends[:, feature] = np.inf, -np.inf
+        unknown[feature] = 0.0 if state.missing is None else _unknown_share(state, cell, feature)
+    total = weights.sum() * cells.weight[cell] / cells.weight[parent]
+    level = 0
+    # As many points as a sketch of so many levels may hold.
+    while total / 2.0**level > state.sketch.plan[TOTALS, level + 1] - 1:
+        level += 1
+    m = max(1, round(total / 2.0**level))
+    rows = _resampled(points, weighted, unknown, m)
+    lacking = kll.block_lacking(tree, state.sketch, m)
+    if lacking > 0:
+        reserve_items(state, lacking)
+    kll.fill(tree, state.sketch, state.view, cell, rows, level)
+    state.sketch.ends[cell] = ends
+    tree.leaves.sketched[slot] += 1
+
+
+def _side_probabilities(
+    state: State, parent: int, points: Array, feature: int, v: float, left: bool
+) -> Array:
+    """Probability that the row of a value is on one side of a split, value by value.
+
+    In the split column that is known; in the others it is taken from the regression of the split
+    column on them.
+    """
+    from scipy.special import ndtr
+
+    mean = state.tree.stats[parent, MEAN, : points.shape[1]]
+    covariance, variance = _covariances_with(state, parent, feature)
+    slope = np.divide(covariance, variance, out=np.zeros_like(variance), where=variance > 0.0)
+    rest = np.maximum(variance[feature] - slope * covariance, LEAST_REST * variance[feature])
+    with np.errstate(invalid="ignore"):  # missing values are +inf
+        expected = mean[feature] + slope * (points - mean)
+    away = np.where(np.isfinite(expected), v - expected, 0.0)
+    z = np.divide(away, np.sqrt(rest), out=np.zeros_like(away), where=rest > 0.0)
+    out = ndtr(z if left else -z)
+    values = points[:, feature]
+    out[:, feature] = (values <= v) if left else (values > v)
+    return out
+
+
+def _covariances_with(state: State, parent: int, feature: int) -> tuple[Array, Array]:
+    """Covariance of a class's numeric columns with one of them, and their variances."""
+    if state.mixture is not None:
+        return components.overall_covariances(state.mixture, parent, feature)
+    if not state.options.products:
+        n = state.options.n_numeric
+        variance = np.array([_variance(state, parent, j) for j in range(n)])
+        return np.where(np.arange(n) == feature, variance, 0.0), variance
+    S = class_covariance(state, parent)
+    return S[:, feature], np.diag(S)
+
+
+def _unknown_share(state: State, cell: int, feature: int) -> float:
+    assert state.missing is not None
+    return float(1.0 - state.missing.cell[cell, feature] / state.tree.cells.weight[cell])
+
+
+def _variance(state: State, cell: int, j: int) -> float:
+    seen = state.tree.cells.weight[cell] if state.missing is None else state.missing.cell[cell, j]
+    return float(state.tree.stats[cell, M2, j] / seen) if seen > 0.0 else 0.0
+
+
+def _points(state: State, cell: int) -> tuple[Array, Array]:
+    """Rows of a cell's sketch (a copy) and their weights."""
+    sketch, cells = state.sketch, state.tree.cells
+    assert sketch is not None
+    start = cells.start[cell]
+    levels = np.arange(cells.levels[cell])[::-1]
+    weights = np.repeat(2.0**levels, sketch.sizes[cell, levels])
+    return sketch.items[start : start + cells.used[cell]].copy(), weights
+
+
+def _resampled(points: Array, weights: Array, unknown: Array, m: int) -> Array:
+    """The middles of m equal parts of every column; +inf for the part that is unknown."""
+    out = np.full((m, points.shape[1]), np.inf)
+    for j in range(points.shape[1]):
+        order = np.argsort(points[:, j], kind="stable")
+        reached = np.cumsum(weights[order, j])
+        n = round((1.0 - unknown[j]) * m)
+        if reached[-1] > 0.0 and n > 0:
+            at = np.searchsorted(reached, (np.arange(n) + 0.5) / n * reached[-1])
+            out[:n, j] = points[order[at], j]
+    return out
