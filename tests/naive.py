@@ -210,11 +210,13 @@ class Cell:
     """What a leaf knows about one class."""
 
     def __init__(self, d: int) -> None:
-        self.weight = 0.0  # inherited and observed here
+        self.weight = 0.0  # inherited and observed here: evidence for the moments
+        self.mass = 0.0  # the same as a share in the prior
         self.count = 0.0  # observed here
         self.steps = 0  # rows learnt here, whatever their weight
         self.fw, self.mean, self.m2 = [0.0] * d, [0.0] * d, [0.0] * d
         self.prec = [0.0] * d  # 1 / variance (numeric) or the probability of a one (categorical)
+        self.products = [[0.0] * d for _ in range(d)]  # of deviations, joint inheritance only
         self.sketch: Sketch | None = None
 
 
@@ -316,6 +318,15 @@ class NaiveMist:
                 cell.m2[j] += growth[j]
         return growth
 
+    def learn_products(self, cell: Cell, x: Sequence[float], weight: float) -> None:
+        """Add a row to the sums of products of two columns' deviations; Welford comes after."""
+        for j in range(self.n_numeric):
+            for i in range(j + 1):
+                if not math.isnan(x[j]) and not math.isnan(x[i]):
+                    after = (x[i] - cell.mean[i]) * (cell.fw[i] / (cell.fw[i] + weight))
+                    cell.products[j][i] += weight * (x[j] - cell.mean[j]) * after
+                    cell.products[i][j] = cell.products[j][i]
+
     def learn_row(self, x: Sequence[float], label: Hashable, weight: float = 1.0) -> None:
         """Learn one labelled row: Algorithm 1 lines 1-7."""
         if weight == 0.0:
@@ -336,7 +347,9 @@ class NaiveMist:
         if any(self.total.m2[j] > 0.0 and not varied[j] for j in range(self.d)):
             self.epoch += 1
         cell = leaf.cells.setdefault(code, Cell(self.d))
+        self.learn_products(cell, row, weight)
         cell.weight += weight
+        cell.mass += weight
         cell.count += weight
         growth = self.welford(cell, row, weight)
         for j in range(self.d):
@@ -364,7 +377,7 @@ class NaiveMist:
         """Add a row to the sketch of its class, if it has one: Algorithm 1 line 3."""
         cells = self.nodes[at].cells
         cell = cells[code]
-        if cell.steps == 0 and self.thresholds != "gaussian":
+        if cell.steps == 0 and cell.sketch is None and self.thresholds != "gaussian":
             held = sum(c.sketch is not None for c in cells.values())
             if self.max_classes_per_leaf is None or held < self.max_classes_per_leaf:
                 cell.sketch = Sketch(self.sketch_size, self.n_numeric, self.seed, at, code)
@@ -491,6 +504,9 @@ class NaiveMist:
             return 0.0, 0.0
         if j >= self.n_numeric:
             return (1.0 - mean) * fw, mean * fw
+        if self.inheritance == "joint" and cell.sketch is not None and cell.sketch.items(j):
+            share = cdf(cell.sketch.items(j), v)
+            return share * fw, (1.0 - share) * fw
         var = cell.m2[j] / fw
         left = gaussian_cdf(mean, var, v)
         # The mirrored tail keeps the digits that 1 - Phi would lose.
@@ -512,18 +528,28 @@ class NaiveMist:
             if self.inheritance is not None:
                 for code, cell in leaf.cells.items():  # line 2
                     unknown = max(cell.weight - cell.fw[j], 0.0) if side == larger else 0.0
-                    weight = self.discount * (known[side][code] + unknown)
-                    if weight >= 0.5:
-                        child.cells[code] = self.inherit(
-                            cell, j, v, side, weight, self.discount * known[side][code]
-                        )
+                    arrived = known[side][code] + unknown
+                    weight, fw = self.discount * arrived, self.discount * known[side][code]
+                    if (arrived if self.inheritance == "joint" else weight) < 0.5:
+                        continue
+                    born = self.inherit(cell, j, v, side, weight, fw)
+                    child.cells[code] = born
+                    if self.inheritance == "joint":
+                        born.mass = cell.mass * (arrived / cell.weight)
+                        self.inherit_jointly(cell, born, j, v, side)
+                        held = sum(c.sketch is not None for c in child.cells.values())
+                        most = self.max_classes_per_leaf
+                        some = cell.sketch is not None and cell.sketch.n() > 0
+                        if some and (most is None or held < most):
+                            born.sketch = self.inherit_sketch(cell, born, j, v, side)
+                            born.sketch.node, born.sketch.code = len(self.nodes), code
             if not child.cells:  # nothing worth inheriting: keep the class masses until a row comes
                 child.orphan = True
                 for code, cell in leaf.cells.items():
                     child.cells[code] = Cell(self.d)
-                    child.cells[code].weight = cell.weight
+                    child.cells[code].weight, child.cells[code].mass = cell.weight, cell.mass
             else:
-                child.mass = sum(cell.weight for cell in child.cells.values())
+                child.mass = sum(cell.mass for cell in child.cells.values())
                 child.spread = [sum(c.m2[i] for c in child.cells.values()) for i in range(self.d)]
                 child.observed = [sum(c.fw[i] for c in child.cells.values()) for i in range(self.d)]
                 for cell in child.cells.values():
@@ -535,7 +561,7 @@ class NaiveMist:
     def inherit(self, cell: Cell, j: int, v: float, side: str, weight: float, fw: float) -> Cell:
         """Return a class's cell in a child; fw is its known mass there: Algorithm 2 lines 3-21."""
         child = Cell(self.d)
-        child.weight = weight
+        child.weight = child.mass = weight
         for i in range(self.d):  # lines 19-21
             child.mean[i] = cell.mean[i]
             child.fw[i] = cell.fw[i] * (weight / cell.weight)
@@ -558,13 +584,104 @@ class NaiveMist:
         child.mean[j], child.m2[j] = mean, var * fw
         return child
 
+    def covariance(self, cell: Cell) -> list[list[float]]:
+        """Covariance of a class's numeric columns, as if values were missing independently."""
+        var = [cell.m2[i] / cell.fw[i] if cell.fw[i] > 0.0 else 0.0 for i in range(self.n_numeric)]
+        S = [[0.0] * self.n_numeric for _ in var]
+        for i in range(self.n_numeric):
+            for k in range(self.n_numeric):
+                both = cell.fw[i] * cell.fw[k] / cell.weight
+                limit = math.sqrt(var[i] * var[k])
+                if i == k:
+                    S[i][k] = var[i]
+                elif both > 0.0 and self.leaf in ("gaussian", "sketch"):
+                    S[i][k] = min(max(cell.products[i][k] / both, -limit), limit)
+        return S
+
+    def inherit_jointly(self, cell: Cell, born: Cell, j: int, v: float, side: str) -> None:
+        """Change all numeric columns as column j says, by their covariance with it."""
+        scale = born.weight / cell.weight
+        born.products = [[p * scale for p in row] for row in cell.products]
+        if j >= self.n_numeric or self.leaf == "majority" or born.fw[j] == 0.0:
+            return
+        mean, var = born.mean[j], born.m2[j] / born.fw[j]
+        items = cell.sketch.items(j) if cell.sketch is not None else []
+        kept = [(x, w) for x, w in items if (x <= v) == (side == "left")]
+        if len(kept) >= 4:
+            total = sum(w for _, w in kept)
+            mean = sum(x * w for x, w in kept) / total
+            var = sum((x - mean) ** 2 * w for x, w in kept) / total
+        S = self.covariance(cell)
+        slope = [S[i][j] / S[j][j] if S[j][j] > 0.0 else 0.0 for i in range(self.n_numeric)]
+        for i in range(self.n_numeric):
+            if born.fw[i] > 0.0:
+                born.mean[i] = cell.mean[i] + slope[i] * (mean - cell.mean[j])
+            for k in range(self.n_numeric):
+                S[i][k] -= slope[i] * slope[k] * (S[j][j] - var) if i != j or k != j else 0.0
+        for i in range(self.n_numeric):
+            born.m2[i] = max(S[i][i], 0.0) * born.fw[i]
+            for k in range(self.n_numeric):
+                born.products[i][k] = S[i][k] * born.fw[i] * born.fw[k] / born.weight
+        born.mean[j], born.m2[j] = mean, var * born.fw[j]
+
+    def inherit_sketch(self, cell: Cell, born: Cell, j: int, v: float, side: str) -> Sketch:
+        """Cut column j and weight the values of the others by how probable this side is."""
+        old, S = cell.sketch, self.covariance(cell)
+        new = Sketch(self.sketch_size, self.n_numeric, self.seed, 0, 0)
+        new.low, new.high = list(old.low), list(old.high)
+        total = old.n() * (born.weight / cell.weight)
+        level, room = 0, new.capacity(0)
+        while total / 2**level > room - 1:
+            level += 1
+            room += max(8, math.floor(self.sketch_size * (2.0 / 3.0) ** level + 0.5))
+        m = max(1, round(total / 2**level))
+        columns = []
+        for i in range(self.n_numeric):
+            items = old.items(i)
+            share = sum(w for _, w in items) / old.n()
+            if j < self.n_numeric:
+                slope = S[i][j] / S[i][i] if S[i][i] > 0.0 else 0.0
+                rest = max(S[j][j] - slope * S[i][j], 1e-6 * S[j][j])
+                if i == j:
+                    items = [(x, w) for x, w in items if (x <= v) == (side == "left")]
+                    share = born.fw[j] / born.weight
+                    if not items:
+                        new.low[j], new.high[j] = math.inf, -math.inf
+                    elif side == "left":
+                        new.high[j] = min(new.high[j], v)
+                    else:
+                        new.low[j] = items[0][0]
+                else:
+                    weighted = []
+                    for x, w in items:
+                        away = v - cell.mean[j] - slope * (x - cell.mean[i])
+                        z = away / math.sqrt(rest) if rest > 0.0 else 0.0
+                        weighted.append((x, w * float(ndtr(z if side == "left" else -z))))
+                    items = weighted
+            column = [math.inf] * m
+            reached = list(accumulate(w for _, w in items))
+            if reached and reached[-1] > 0.0:
+                n = round(share * m)
+                for q in range(n):
+                    target = (q + 0.5) / n * reached[-1]
+                    column[q] = next(
+                        x for (x, _), upto in zip(items, reached, strict=True) if upto >= target
+                    )
+            columns.append(column)
+        new.levels = [[] for _ in range(level)] + [
+            [list(row) for row in zip(*columns, strict=True)]
+        ]
+        if not columns:
+            new.levels[level] = [[] for _ in range(m)]
+        return new
+
     # -- prediction ----------------------------------------------------------------------------
 
     def scores(self, leaf: Node, x: Sequence[float]) -> dict[int, float]:
         """Log prior plus log likelihood of each class at a leaf: Eq. 5 and Algorithm 3."""
         scores = {}
         for code, cell in leaf.cells.items():
-            score = math.log(cell.weight + 1.0)  # line 2
+            score = math.log(cell.mass + 1.0)  # line 2
             if not leaf.orphan and self.leaf != "majority":
                 for j in range(self.d):
                     if math.isnan(x[j]):

@@ -21,7 +21,7 @@ OPTIONS: dict[str, list[Any]] = {
     "delta": [0.1, 0.5],
     "tie_threshold": [0.0, 0.05, 1.0, 5.0],
     "sketch_size": [8, 13, 64],
-    "inheritance": ["gaussian", "mass", "sketch", None],
+    "inheritance": ["gaussian", "mass", "sketch", "joint", None],
     "discount": [0.2, 0.6, 1.0],
     "bound": ["mcdiarmid", "rutkowski", "hoeffding"],
     "split_test": ["gap", "gain", "schedule"],

@@ -162,7 +162,8 @@ def split_leaf(
         own = discount * known[side][kept]
         cells.weight[born] = inherited
         # A mass that is discounted at every split would make old classes improbable.
-        cells.mass[born] = cells.mass[old] * (ratio / discount if together else ratio)
+        share = arrived[kept] / weight[kept] if together else ratio
+        cells.mass[born] = cells.mass[old] * share
         stats[born, MEAN] = stats[old, MEAN]
         stats[born, M2] = stats[old, M2] * ratio[:, None]
         if numeric:

@@ -112,7 +112,7 @@ def left_shares(state: State, parents: Array, feature: int, v: float, gaussian: 
         return gaussian
     out = gaussian.copy()
     for i, cell in enumerate(parents):
-        if cells.start[cell] >= 0 and np.isfinite(sketch.ends[cell, LOW, feature]):
+        if cells.start[cell] >= 0 and np.isfinite(_points(state, cell)[0][:, feature]).any():
             out[i] = kll.rank(cells, sketch, cell, feature, v)
     return out
 
@@ -197,9 +197,9 @@ def inherit_sketch(
     value that most rows have, is kept. The weight of the sketch falls as that of the cell.
     """
     tree, cells = state.tree, state.tree.cells
-    assert state.sketch is not None
     full = tree.leaves.sketched[slot] >= state.options.sketched_classes
-    if cells.start[parent] < 0 or full:
+    empty = cells.start[parent] < 0 or cells.used[parent] == 0
+    if state.sketch is None or empty or full:
         return
     points, weights = _points(state, parent)
     known = np.isfinite(points)
@@ -216,7 +216,7 @@ def inherit_sketch(
         if not own.any():
             ends[:, feature] = np.inf, -np.inf
         unknown[feature] = 0.0 if state.missing is None else _unknown_share(state, cell, feature)
-    total = weights.sum() * cells.weight[cell] / cells.weight[parent]
+    total = weights.sum() * (cells.weight[cell] / cells.weight[parent])
     level = 0
     # As many points as a sketch of so many levels may hold.
     while total / 2.0**level > state.sketch.plan[TOTALS, level + 1] - 1:
