@@ -1,6 +1,7 @@
 """A slow and obvious MIST tree: one row at a time, dicts, lists, loops and plain floats.
 
-It is written to be read beside the paper's Algorithms 1 to 3 and shares no code with the package,
+It is written to be read beside the paper's Algorithms 1 to 3 (what docs/method.md adds to them is
+in `naive_splits`) and shares no code with the package,
 so that the fast engine can be checked against it. Inside, features are in internal order: numeric
 columns first, then categorical (0/1) ones. Missing values are NaN.
 """
@@ -13,6 +14,8 @@ from dataclasses import KW_ONLY, dataclass
 from itertools import accumulate, pairwise
 
 from scipy.special import erfcx, ndtr
+
+import naive_splits
 
 MASK = (1 << 64) - 1
 LOG_2PI = math.log(2.0 * math.pi)
@@ -475,26 +478,41 @@ class NaiveMist:
             return
         observed = [cell for cell in leaf.cells.values() if cell.count > 0.0]
         best, second, best_cut = 0.0, 0.0, None
+        tables = []  # of each feature, rows of every class and those left of its best cut
         for j in self.allowed(at):
             feature_best, feature_cut = 0.0, None
             columns = [self.column(cell, j) for cell in observed]
+            known = [rows for rows, _, _ in columns]
+            tables.append((known, [0.0] * len(known)))
             for v in self.candidates(at, j, observed, columns):
                 score = self.gain(observed, columns, v)
                 if score > feature_best + 1e-12:
                     feature_best, feature_cut = score, (j, v)
+                    tables[-1] = (known, [rows * below(v) for rows, below, _ in columns])
             if feature_best > best + 1e-12:
                 best, second, best_cut = feature_best, best, feature_cut
+                best_table = len(tables) - 1
             else:
                 second = max(second, feature_best)
         k_local = len(observed)
         by_class = self.thresholds in ("medians", "gaussian")
         m = max(1, k_local - 1) if by_class else self.n_thresholds
+        if best_cut is None:
+            return
+        if self.bound.startswith("confseq") and self.split_test != "schedule":
+            log_term = math.log((self.d * m if self.union_bound else 1) / self.delta)
+            total, independent = sum(cell.count for cell in observed), self.bound != "confseq"
+            how = (log_term, self.split_test, independent)
+            if naive_splits.confseq_fires(total, tables, best_table, *how):
+                self.split(at, *best_cut)
+            return
+        if self.split_test == "schedule":
+            self.split(at, *best_cut)
+            return
         bound = (self.bound, self.union_bound, self.criterion, k_local)
         eps = radius(leaf.rows, self.d, m, self.delta, *bound)
         statistic = best - second if self.split_test == "gap" else best
-        if self.split_test == "schedule":
-            eps = 0.0
-        if best_cut is not None and (statistic > eps or eps < self.tie_threshold):
+        if statistic > eps or eps < self.tie_threshold:
             self.split(at, *best_cut)
 
     def divide(self, cell: Cell, j: int, v: float) -> tuple[float, float]:

@@ -151,8 +151,12 @@ class MistClassifier(ClassifierMixin, BaseEstimator):
     discount : float, default=0.6
         Factor on inherited masses (the paper's alpha); with ``"joint"`` on the weight of the
         inherited moments only, so that no class becomes less probable by a split.
-    bound : {"mcdiarmid", "rutkowski", "hoeffding"}, default="mcdiarmid"
-        Confidence radius, see `mist.engine.criterion.radius`.
+    bound : str, default="mcdiarmid"
+        Confidence radius: ``"mcdiarmid"``, ``"rutkowski"`` or ``"hoeffding"``, see
+        `mist.engine.criterion.radius`, or one that adapts to the variance of the gain and holds
+        at all looks together: ``"confseq"`` whatever the dependence between columns,
+        ``"confseq_independent"`` if they are independent within a class. With these two
+        ``tie_threshold`` has no effect.
     split_test : {"gap", "gain", "schedule"}, default="gap"
         Compare with the radius the gap between the best and the second-best feature, or the
         best gain. ``"schedule"`` tests nothing: a leaf splits at its best feature as soon as it
@@ -162,9 +166,12 @@ class MistClassifier(ClassifierMixin, BaseEstimator):
     max_features : float or None, default=None
         Share of the columns, drawn anew, that each attempt to split looks at; None for all.
     union_bound : bool, default=True
-        Pay in the McDiarmid radius for all features and thresholds examined.
-    criterion : {"gini", "info_gain"}, default="gini"
-        Gain; ``"info_gain"`` goes with ``bound="hoeffding"`` only.
+        Pay in the McDiarmid radius, and those that adapt, for all features and thresholds
+        examined.
+    criterion : {"gini", "info_gain", "likelihood"}, default="gini"
+        Gain; ``"info_gain"`` goes with ``bound="hoeffding"`` only. ``"likelihood"`` is what a
+        naive Bayes leaf gains in log likelihood, of which a split needs half a nat; it goes with
+        ``split_test="schedule"``, ``inheritance="joint"`` and Gaussian or sketch leaves.
     thresholds : {"medians", "dense", "sampled", "gaussian"}, default="medians"
         Candidate thresholds: midpoints between class medians, an even grid, values drawn
         from the sketches, or midpoints between class means without any sketch.
@@ -224,8 +231,8 @@ class MistClassifier(ClassifierMixin, BaseEstimator):
 
     With `set_params`, options of the split may change while the model learns. Those that
     shape what is kept (``leaf``, ``grace_period``, ``sketch_size``, ``bandwidth``,
-    ``smoothing``, ``max_classes_per_leaf``, and whether sketches are kept) may not;
-    ``categorical_features`` and ``random_state`` are read at the first row.
+    ``smoothing``, ``max_classes_per_leaf``, whether sketches are kept, and whether inheritance
+    is joint) may not; ``categorical_features`` and ``random_state`` are read at the first row.
 
     References
     ----------

@@ -10,9 +10,9 @@ import numpy as np
 CHOICES: dict[str, tuple[str | None, ...]] = {
     "leaf": ("gaussian", "sketch", "majority", "full", "mixture"),
     "inheritance": ("gaussian", "mass", "sketch", "joint", None),
-    "bound": ("mcdiarmid", "rutkowski", "hoeffding"),
+    "bound": ("mcdiarmid", "rutkowski", "hoeffding", "confseq", "confseq_independent"),
     "split_test": ("gap", "gain", "schedule"),
-    "criterion": ("gini", "info_gain"),
+    "criterion": ("gini", "info_gain", "likelihood"),
     "class_prior": ("counts", "balanced"),
     "thresholds": ("medians", "dense", "sampled", "gaussian"),
 }
@@ -91,6 +91,18 @@ def check_options(params: dict[str, Any]) -> None:
             f"bound={params['bound']!r} is derived for the Gini gain; "
             "use bound='hoeffding' with criterion='info_gain'"
         )
+    if params["criterion"] == "likelihood":
+        needed = {
+            "split_test": ("schedule",),
+            "inheritance": ("joint",),
+            "leaf": ("gaussian", "sketch"),
+        }
+        for name, allowed in needed.items():
+            if params[name] not in allowed:
+                raise ValueError(
+                    f"criterion='likelihood' needs {name}={' or '.join(map(repr, allowed))}, "
+                    f"got {name}={params[name]!r}"
+                )
     if params["thresholds"] == "gaussian":
         for name in ("leaf", "inheritance"):
             if params[name] == "sketch":
@@ -116,6 +128,8 @@ def check_change(before: dict[str, Any], now: dict[str, Any]) -> None:
     fixed = [name for name in FIXED if before[name] != now[name]]
     if (before["thresholds"] == "gaussian") != (now["thresholds"] == "gaussian"):
         fixed.append("thresholds")
+    if (before["inheritance"] == "joint") != (now["inheritance"] == "joint"):
+        fixed.append("inheritance")
     if fixed:
         raise ValueError(
             f"{fixed[0]} was changed from {before[fixed[0]]!r} to {now[fixed[0]]!r} after the "

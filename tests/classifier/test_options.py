@@ -13,10 +13,16 @@ CHOICES = {
     "leaf": ["gaussian", "sketch", "majority", "full", "mixture"],
     "class_prior": ["counts", "balanced"],
     "inheritance": ["gaussian", "mass", "sketch", "joint", None],
-    "bound": ["mcdiarmid", "rutkowski", "hoeffding"],
+    "bound": ["mcdiarmid", "rutkowski", "hoeffding", "confseq", "confseq_independent"],
     "split_test": ["gap", "gain", "schedule"],
-    "criterion": ["gini", "info_gain"],
+    "criterion": ["gini", "info_gain", "likelihood"],
     "thresholds": ["medians", "dense", "sampled", "gaussian"],
+}
+LIKELIHOOD = {
+    "criterion": "likelihood",
+    "split_test": "schedule",
+    "inheritance": "joint",
+    "rows_per_split": 40,
 }
 WHOLE, SHARE = "a whole number", "a number"
 OUT_OF_RANGE = [
@@ -85,11 +91,24 @@ def test_every_option_is_checked():
     assert covered == set(MistClassifier().get_params())
 
 
-@pytest.mark.parametrize("bound", ["mcdiarmid", "rutkowski"])
+@pytest.mark.parametrize("bound", [name for name in CHOICES["bound"] if name != "hoeffding"])
 def test_the_information_gain_goes_with_hoeffding_only(bound):
     message = refusal(criterion="info_gain", bound=bound)
     assert f"bound={bound!r}" in message
     assert "bound='hoeffding' with criterion='info_gain'" in message
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "needed"),
+    [
+        *[("split_test", value, "'schedule'") for value in ("gap", "gain")],
+        *[("inheritance", value, "'joint'") for value in ("gaussian", "mass", "sketch", None)],
+        *[("leaf", value, "'gaussian' or 'sketch'") for value in ("majority", "full", "mixture")],
+    ],
+)
+def test_the_likelihood_needs_classes_that_keep_covariances(name, value, needed):
+    message = refusal(**{**LIKELIHOOD, name: value})
+    assert message == f"criterion='likelihood' needs {name}={needed}, got {name}={value!r}"
 
 
 @pytest.mark.parametrize("name", ["leaf", "inheritance"])
@@ -111,9 +130,18 @@ def test_options_set_to_nonsense_later_are_refused_too():
 
 @pytest.mark.parametrize(
     "options",
-    [{name: value} for name, values in CHOICES.items() for value in values if value != "info_gain"]
+    [
+        {name: value}
+        for name, values in CHOICES.items()
+        for value in values
+        if value not in ("info_gain", "likelihood")
+    ]
     + [
         {"criterion": "info_gain", "bound": "hoeffding"},
+        LIKELIHOOD,
+        {**LIKELIHOOD, "leaf": "sketch"},
+        {**LIKELIHOOD, "thresholds": "gaussian", "max_features": 0.5},
+        {"bound": "confseq_independent", "split_test": "gap"},
         {"leaf": "majority", "thresholds": "gaussian"},
         {"grace_period": 1},
         {"grace_period": np.int64(50)},
@@ -188,6 +216,8 @@ def test_discount_scales_what_children_get():
         ({}, {"max_classes_per_leaf": 2}),
         ({"thresholds": "gaussian"}, {"thresholds": "dense"}),
         ({}, {"thresholds": "gaussian"}),
+        ({}, {"inheritance": "joint"}),
+        ({"inheritance": "joint"}, {"inheritance": "gaussian"}),
     ],
 )
 def test_what_shapes_the_state_cannot_change_while_it_learns(before, change):

@@ -23,7 +23,7 @@ OPTIONS: dict[str, list[Any]] = {
     "sketch_size": [8, 13, 64],
     "inheritance": ["gaussian", "mass", "sketch", "joint", None],
     "discount": [0.2, 0.6, 1.0],
-    "bound": ["mcdiarmid", "rutkowski", "hoeffding"],
+    "bound": ["mcdiarmid", "rutkowski", "hoeffding", "confseq", "confseq_independent"],
     "split_test": ["gap", "gain", "schedule"],
     "rows_per_split": [1, 30],
     "max_features": [None, 0.3, 1.0],

@@ -12,8 +12,7 @@ import math
 import numpy as np
 
 from mist.engine.compiled import exact, inlined
-from mist.engine.state import MEAN
-from mist.engine.thresholds import left_masses
+from mist.engine.thresholds import binary_masses, left_masses
 
 TIE = 1e-12
 """A later candidate must be better by more than this: the first of equals is kept."""
@@ -40,6 +39,22 @@ def split_gain(n_left, n_right, left, right, whole, entropy):
         total = n * math.log2(n) - n_left * math.log2(n_left) - n_right * math.log2(n_right)
         return max((total - whole + left + right) / n, 0.0)
     return max((left / n_left + right / n_right - whole / n) / n, 0.0)
+
+
+@exact
+def first_largest(gains):
+    """Place of the largest positive gain, the first of equals; -1 if no gain is positive.
+
+    Examples
+    --------
+    >>> first_largest(np.array([0.1, 0.3, 0.3])), first_largest(np.zeros(2))
+    (1, -1)
+    """
+    best, top = -1, 0.0
+    for j in range(gains.size):
+        if gains[j] > top + TIE:
+            best, top = j, gains[j]
+    return best
 
 
 @exact
@@ -99,9 +114,7 @@ def best_splits(
                 terms_left[i, j] += impurity_term(left[i, j], entropy)
                 terms_right[i, j] += impurity_term(known[j] - left[i, j], entropy)
         for j in range(n_numeric, d):
-            weight = tree.cells.weight[cell]
-            seen = count * (weight if missing is None else missing.cell[cell, j]) / weight
-            zeros = seen * (1.0 - tree.stats[cell, MEAN, j])
+            seen, zeros = binary_masses(tree, missing, cell, j, count)
             n_known[j] += seen
             whole[j] += impurity_term(seen, entropy)
             n_left[0, j] += zeros
@@ -123,10 +136,7 @@ def best_splits(
             ) * (n_known[j] / total)
             if gain > gains[j] + TIE:
                 gains[j], splits[j] = gain, v
-    best, top = -1, 0.0
-    for j in range(d):
-        if gains[j] > top + TIE:
-            best, top = j, gains[j]
+    best = first_largest(gains)
     second = 0.0
     for j in range(d):
         if j != best:

@@ -9,8 +9,10 @@ import numpy as np
 
 from mist.engine import thresholds
 from mist.engine.components import reserve_components, tend
+from mist.engine.confseq import leaf_radius, noise
 from mist.engine.criterion import best_splits, leaf_impurity, radius
 from mist.engine.inheritance import split_leaf
+from mist.engine.likelihood import LEAST_GAIN, likelihood_splits
 from mist.engine.random import COLUMNS, uniform
 from mist.engine.state import (
     N_LEARNT,
@@ -32,6 +34,9 @@ from mist.engine.stream import (
 )
 
 Array = np.ndarray[Any, Any]
+
+CONFSEQ = ("confseq", "confseq_independent")
+"""Bounds that adapt to the variance of the gain and have no tie rule."""
 
 
 class SplitRule(NamedTuple):
@@ -68,7 +73,7 @@ class Split(NamedTuple):
     gain : float
         Gain of the split.
     radius : float
-        Confidence radius it was tested against.
+        What its gain, or the gap, had to exceed.
     seen : int
         Rows the model had learnt in all.
     """
@@ -193,41 +198,52 @@ def attempt(state: State, rule: SplitRule, leaf: int) -> Split | None:
     if cells.size < 2:
         return None
     entropy = True if rule.criterion == "info_gain" else None
-    by_class = rule.thresholds in ("medians", "gaussian")
-    eps = 0.0
-    if not scheduled:
-        eps = radius(
-            rule.bound,
-            rows,
-            rule.delta,
-            n_features=state.n_features,
-            n_thresholds=cells.size - 1 if by_class else rule.n_thresholds,
-            n_classes=cells.size,
-            union_bound=rule.union_bound,
-            entropy=entropy,
-        )
-    tie = eps < rule.tie_threshold
-    # No gain exceeds the impurity of the leaf, so a larger radius cannot be passed.
-    if not tie and state.missing is None and leaf_impurity(tree, cells, entropy) < eps:
+    by_likelihood = rule.criterion == "likelihood"
+    eps, tie = _least_demand(state, rule, rows, cells)
+    # No gain of information exceeds the impurity of the leaf: a larger demand cannot be met.
+    if (
+        not (tie or by_likelihood)
+        and state.missing is None
+        and leaf_impurity(tree, cells, entropy) < eps
+    ):
         return None
     candidates = _candidates(state, rule, leaf, cells)
     gains, places = np.empty(state.n_features), np.empty(state.n_features)
     allowed = _allowed_columns(state, rule, leaf)
-    best, second = best_splits(
-        tree,
-        state.missing,
-        state.sketch,
-        cells,
-        candidates,
-        entropy,
-        scheduled,
-        allowed,
-        gains,
-        places,
-    )
+    if by_likelihood:
+        best, second = likelihood_splits(state, cells, candidates, allowed, gains, places), 0.0
+    else:
+        best, second = best_splits(
+            tree,
+            state.missing,
+            state.sketch,
+            cells,
+            candidates,
+            entropy,
+            scheduled,
+            allowed,
+            gains,
+            places,
+        )
     if best < 0:
         return None
-    statistic = gains[best] - second if rule.split_test == "gap" else gains[best]
+    gap = rule.split_test == "gap"
+    if rule.bound in CONFSEQ and not scheduled:
+        eps = leaf_radius(
+            tree,
+            state.missing,
+            state.sketch,
+            cells,
+            state.options.n_numeric,
+            gains,
+            places,
+            best,
+            second,
+            _log_term(state, rule, cells),
+            gap,
+            rule.bound == "confseq_independent",
+        )
+    statistic = gains[best] - second if gap else gains[best]
     if not (statistic > eps or tie):
         return None
     made = Split(
@@ -241,6 +257,38 @@ def attempt(state: State, rule: SplitRule, leaf: int) -> Split | None:
     )
     split_leaf(state, leaf, best, made.threshold, rule.inheritance, rule.discount)
     return made
+
+
+def _least_demand(state: State, rule: SplitRule, rows: float, cells: Array) -> tuple[float, bool]:
+    """What the statistic must exceed at least, and whether any positive gain will do."""
+    if rule.split_test == "schedule":
+        least = LEAST_GAIN if rule.criterion == "likelihood" else 0.0
+        return least, least == 0.0
+    if rule.bound in CONFSEQ:
+        counts = state.tree.cells.count[cells]
+        return float(noise(counts.sum(), counts, _log_term(state, rule, cells))), False
+    eps = radius(
+        rule.bound,
+        rows,
+        rule.delta,
+        n_features=state.n_features,
+        n_thresholds=_n_thresholds(rule, cells),
+        n_classes=cells.size,
+        union_bound=rule.union_bound,
+        entropy=True if rule.criterion == "info_gain" else None,
+    )
+    return eps, eps < rule.tie_threshold
+
+
+def _n_thresholds(rule: SplitRule, cells: Array) -> int:
+    by_class = rule.thresholds in ("medians", "gaussian")
+    return cells.size - 1 if by_class else rule.n_thresholds
+
+
+def _log_term(state: State, rule: SplitRule, cells: Array) -> float:
+    """Logarithm of the number of splits that are tested, over delta."""
+    tests = state.n_features * _n_thresholds(rule, cells) if rule.union_bound else 1
+    return math.log(tests / rule.delta)
 
 
 def _allowed_columns(state: State, rule: SplitRule, leaf: int) -> Array:

@@ -41,14 +41,16 @@ LEAST_MASS = 0.5
 Array = np.ndarray[Any, Any]
 
 
-def truncated_moments(mean: Array, variance: Array, v: float, left: bool) -> tuple[Array, Array]:
+def truncated_moments(
+    mean: Array, variance: Array, v: float | Array, left: bool
+) -> tuple[Array, Array]:
     """Mean and variance of Gaussians truncated at a threshold.
 
     Parameters
     ----------
     mean, variance : ndarray, shape (n,)
         Moments of the whole Gaussians.
-    v : float
+    v : float or ndarray, shape (n,)
         Threshold.
     left : bool
         Keep X <= v; otherwise X >= v.

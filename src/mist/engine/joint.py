@@ -121,9 +121,7 @@ def side_moments(
     state: State, cell: int, feature: int, v: float, left: bool
 ) -> tuple[float, float] | None:
     """Mean and variance of a class on one side of a threshold, if its sketch can tell."""
-    if state.sketch is None or state.tree.cells.start[cell] < 0:
-        return None
-    points, weights = _points(state, cell)
+    points, weights = points_of(state, cell)
     values = points[:, feature]
     kept = (values <= v) if left else (values > v) & (values < np.inf)
     if np.count_nonzero(kept) < LEAST_POINTS:
@@ -201,7 +199,7 @@ def inherit_sketch(
     empty = cells.start[parent] < 0 or cells.used[parent] == 0
     if state.sketch is None or empty or full:
         return
-    points, weights = _points(state, parent)
+    points, weights = points_of(state, parent)
     known = np.isfinite(points)
     unknown = 1.0 - weights @ known / weights.sum()
     weighted = np.where(known, weights[:, None], 0.0)
@@ -277,10 +275,11 @@ def _variance(state: State, cell: int, j: int) -> float:
     return float(state.tree.stats[cell, M2, j] / seen) if seen > 0.0 else 0.0
 
 
-def _points(state: State, cell: int) -> tuple[Array, Array]:
-    """Rows of a cell's sketch (a copy) and their weights."""
+def points_of(state: State, cell: int) -> tuple[Array, Array]:
+    """Rows of a cell's sketch (a copy) and their weights; none without a sketch."""
     sketch, cells = state.sketch, state.tree.cells
-    assert sketch is not None
+    if sketch is None or cells.start[cell] < 0:
+        return np.empty((0, state.options.n_numeric)), np.empty(0)
     start = cells.start[cell]
     levels = np.arange(cells.levels[cell])[::-1]
     weights = np.repeat(2.0**levels, sketch.sizes[cell, levels])

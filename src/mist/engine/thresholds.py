@@ -243,3 +243,11 @@ def left_masses(tree, missing, sketch, cell, candidates, known, left):
                 variance = tree.stats[cell, M2, j] / seen
                 rank = _gaussian_rank(tree.stats[cell, MEAN, j], variance, candidates[i, j])
                 left[i, j] = known[j] * rank
+
+
+@exact
+def binary_masses(tree, missing, cell, j, count):
+    """Of so many rows of a class those known in a 0/1 column, and of these the zeros."""
+    weight = tree.cells.weight[cell]
+    known = count * (weight if missing is None else missing.cell[cell, j]) / weight
+    return known, known * (1.0 - tree.stats[cell, MEAN, j])
