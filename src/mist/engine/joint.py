@@ -112,7 +112,7 @@ def left_shares(state: State, parents: Array, feature: int, v: float, gaussian: 
         return gaussian
     out = gaussian.copy()
     for i, cell in enumerate(parents):
-        if cells.start[cell] >= 0 and np.isfinite(_points(state, cell)[0][:, feature]).any():
+        if cells.start[cell] >= 0 and np.isfinite(points_of(state, cell)[0][:, feature]).any():
             out[i] = kll.rank(cells, sketch, cell, feature, v)
     return out
 
