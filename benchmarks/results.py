@@ -35,6 +35,9 @@ TITLES = {
     ("standard", "paper"): "Standard sets, as in the paper",
     ("stress", "honest"): "Stress sets",
     ("stress", "paper"): "Stress sets, as in the paper",
+    ("stress", "honest"): "Stress sets",
+    ("real", "honest"): "Ten real sets",
+    ("unseen", "honest"): "Five sets on which nothing was chosen",
 }
 INTRO = {
     "honest": "Nothing is fitted outside the stream, every class is used, and the classes that do "
