@@ -35,7 +35,6 @@ TITLES = {
     ("standard", "paper"): "Standard sets, as in the paper",
     ("stress", "honest"): "Stress sets",
     ("stress", "paper"): "Stress sets, as in the paper",
-    ("stress", "honest"): "Stress sets",
     ("real", "honest"): "Ten real sets",
     ("unseen", "honest"): "Five sets on which nothing was chosen",
 }

@@ -204,8 +204,8 @@ SUITES: Mapping[str, tuple[str, ...]] = {
     "all": tuple(SETTINGS),
 }
 """The task set-ups of each suite. Quick needs no download; standard are the ten sets of the paper's
-main tables, stress its eight non-Gaussian ones. Real are ten measured sets; unseen are five on which
-nothing was ever chosen."""
+main tables, stress its eight non-Gaussian ones. Real are ten measured sets; unseen are five on
+which nothing was ever chosen."""
 
 
 def find_setting(name: str) -> Setting:
