@@ -268,10 +268,12 @@ def test_demo_checks_the_report_first(here):
 @pytest.mark.parametrize("name", PRESETS)
 def test_presets_make_models(name):
     model = make_model(name, seed=3, categorical_features=(1,))
-    parameters = model.get_params()
-    assert parameters["random_state"] == 3
+    preset = find_preset(name)
+    assert type(model).__name__ == {"tree": "MistClassifier", "forest": "MistForest"}[preset.kind]
+    assert model.random_state == 3
+    parameters = (model.estimator if preset.kind == "forest" else model).get_params()
     assert parameters["categorical_features"] == [1]
-    for option, value in find_preset(name).parameters.items():
+    for option, value in preset.parameters.items():
         assert parameters[option] == value
 
 

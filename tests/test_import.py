@@ -53,8 +53,9 @@ def test_the_probe_sees_what_is_loaded():
 def test_names_of_the_package():
     import mist
 
-    assert "MistClassifier" in dir(mist)
+    assert {"MistClassifier", "MistForest"} <= set(dir(mist))
     assert mist.MistClassifier is mist.MistClassifier
+    assert mist.MistForest is mist.MistForest
     assert mist.__version__.count(".") == 2
     with pytest.raises(AttributeError, match="no attribute 'Nonsense'"):
         mist.Nonsense  # noqa: B018 - reading is the test

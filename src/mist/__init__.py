@@ -12,10 +12,11 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from mist.classifier import MistClassifier
+    from mist.forest import MistForest
 
-_HOMES = {"MistClassifier": "mist.classifier"}
+_HOMES = {"MistClassifier": "mist.classifier", "MistForest": "mist.forest"}
 
-__all__ = ["MistClassifier", "__version__"]
+__all__ = ["MistClassifier", "MistForest", "__version__"]
 
 
 def __getattr__(name: str) -> Any:

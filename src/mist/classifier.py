@@ -30,7 +30,7 @@ from mist.engine.state import (
     writable,
 )
 from mist.engine.stream import first_missing, leaf_nodes, predict_rows
-from mist.estimator import take_over, without_trace
+from mist.estimator import size_of, take_over, without_trace
 from mist.labels import Labels
 from mist.leaves import gini_impurity, mean_classes, weighted_impurity
 from mist.options import CHOICES, COUNTS_OR_NONE, RANGES, check_change, check_options, seed_of
@@ -98,6 +98,14 @@ class LeafRow(NamedTuple):
     classes: int
     impurity: float
     nbytes: int
+
+
+class Batch(NamedTuple):
+    """Rows that may be learnt: checked, coded, their columns in the engine's order."""
+
+    X: Array
+    codes: Array
+    weights: Array
 
 
 class TreeView(NamedTuple):
@@ -329,7 +337,7 @@ class MistClassifier(ClassifierMixin, BaseEstimator):
             differ; the message names the option, or row and column.
         """
         fresh = type(self)(**self.get_params(deep=False))
-        fresh._learn(X, y, None, sample_weight)
+        fresh._absorb(fresh._admit(X, y, None, sample_weight))
         if fresh._state.tree.counters[N_LEARNT] == 0:
             raise ValueError("every sample_weight is zero: there is nothing to learn")
         take_over(self, fresh, _LEARNT)
@@ -366,7 +374,7 @@ class MistClassifier(ClassifierMixin, BaseEstimator):
         >>> model.predict([[0.1], [4.9]])
         array(['low', 'high'], dtype='<U4')
         """
-        self._learn(X, y, classes, sample_weight)
+        self._absorb(self._admit(X, y, classes, sample_weight))
         return self
 
     def prequential(self, X: Any, y: Any, sample_weight: Any = None) -> Array:
@@ -398,7 +406,9 @@ class MistClassifier(ClassifierMixin, BaseEstimator):
         >>> model.prequential([[0.0], [9.0], [0.1], [9.1]], [0, 1, 0, 1])
         array([0, 0, 0, 1])
         """
-        codes = self._learn(X, y, None, sample_weight, predict=True)
+        batch = self._admit(X, y, None, sample_weight, predict=True)
+        codes = np.empty(len(batch.X), dtype=np.int64)
+        self._absorb(batch, codes)
         known = np.flatnonzero(codes >= 0)
         out = np.full(len(codes), self.classes_[0], dtype=self.classes_.dtype)
         out[known] = self._labels.decode(codes[known])
@@ -422,13 +432,17 @@ class MistClassifier(ClassifierMixin, BaseEstimator):
         -------
         self
         """
-        names = self._names_with(x) if isinstance(x, Mapping) else None
-        row = self._one_row(x, names)
-        checked = self._has_learnt() or names is not None
-        self._learn(row, one_label(y), None, sample_weight, names=names, checked=checked)
+        self._absorb(self._admit_one(x, y, sample_weight))
         return self
 
-    def _learn(
+    def _admit_one(self, x: Any, y: Any, sample_weight: float) -> Batch:
+        """`_admit` for one row."""
+        names = self._names_with(x) if isinstance(x, Mapping) else None
+        row = self._one_row(x, names)
+        checked = hasattr(self, "_state") or names is not None
+        return self._admit(row, one_label(y), None, sample_weight, names=names, checked=checked)
+
+    def _admit(
         self,
         X: Any,
         y: Any,
@@ -438,15 +452,15 @@ class MistClassifier(ClassifierMixin, BaseEstimator):
         predict: bool = False,
         names: list[Any] | None = None,
         checked: bool = False,
-    ) -> Array:
-        """Check everything, then learn; returns the predicted codes if asked for them.
+    ) -> Batch:
+        """Check everything that is to be learnt, and make labels and columns ready for it.
 
-        ``names`` are the names of the columns if the row came by name; ``checked`` says that
-        row and label are known to fit. A refused call leaves no trace, not even the column
-        names of a first call.
+        Rows of weight 0 are kept if they are to be predicted. ``names`` are the names of the
+        columns if the row came by name; ``checked`` says that row and label are known to fit. A
+        refused call leaves no trace, not even the column names of a first call.
         """
         with without_trace(self):
-            rule = self._checked_rule()
+            self._check_rule()
             first = not hasattr(self, "_state")
             if not checked:
                 X = check_rows(self, X, reset=first)
@@ -463,30 +477,32 @@ class MistClassifier(ClassifierMixin, BaseEstimator):
             if names is not None:
                 self._take_names(names)
             if first:
+                self._labels = Labels()
                 self._start(X.shape[1])
             check_binary_columns(self, X, self._order[self._state.options.n_numeric :])
             learnt = weights > 0
-            if predict and not self._has_learnt() and not learnt.any():
+            if predict and not len(self._labels.columns) and not learnt.any():
                 raise ValueError("every sample_weight is zero: there is no class to predict yet")
             declared = check_classes(classes)
             codes = np.full(len(X), -1, dtype=np.int64)
             codes[learnt] = self._labels.take(y[learnt], declared)
         self._make_columns(X.shape[1])
-        labels = self._labels
-        self.classes_ = labels.classes
+        self.classes_ = self._labels.classes
         if not (predict or learnt.all()):
             X, codes, weights = X[learnt], codes[learnt], weights[learnt]
-        out = np.empty(len(X), dtype=np.int64) if predict else None
-        made = learn(self._state, rule, self._internal(X), codes, weights, labels.columns, out)
+        return Batch(self._internal(X), codes, weights)
+
+    def _absorb(self, batch: Batch, out: Array | None = None, shares: Array | None = None) -> None:
+        """Learn what was admitted; ``out`` and ``shares`` receive predictions made before."""
+        ranks = self._labels.columns
+        made = learn(self._state, self._rule, *batch, ranks, out, shares)
         self._splits += [s._replace(feature=int(self._order[s.feature])) for s in made]
-        return codes if out is None else out
 
     def _start(self, n_features: int) -> None:
         """Empty state for rows of so many columns."""
         categorical = categorical_columns(self, self.categorical_features, n_features)
         numeric = np.setdiff1d(np.arange(n_features), categorical)
         self._order = np.concatenate([numeric, categorical])
-        self._labels = Labels()
         self._splits: list[Split] = []
         self._state = self._new_state(n_features, numeric.size, seed_of(self.random_state))
 
@@ -527,8 +543,8 @@ class MistClassifier(ClassifierMixin, BaseEstimator):
     def _sketch_size(self) -> int | None:
         return None if self.thresholds == "gaussian" else int(self.sketch_size)
 
-    def _checked_rule(self) -> SplitRule:
-        """Options of the split; all options are checked when one of them is new."""
+    def _check_rule(self) -> None:
+        """Check all options when one of them is new; from then on the split goes by them."""
         given = {name: vars(self)[name] for name in _OPTIONS}
         before = getattr(self, "_options", None)
         if given != before:
@@ -537,7 +553,6 @@ class MistClassifier(ClassifierMixin, BaseEstimator):
                 check_change(before, given)
             self._options = given
             self._rule = SplitRule(**{name: given[name] for name in SplitRule._fields})
-        return self._rule
 
     def _internal(self, X: Array) -> Array:
         """Rows with their columns in the engine's order."""
@@ -894,13 +909,7 @@ class MistClassifier(ClassifierMixin, BaseEstimator):
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
         text = super().__repr__(N_CHAR_MAX)
-        if not self._has_learnt():
-            return text
-        rows, classes, leaves = self.n_rows_, len(self.classes_), self.n_leaves_
-        return (
-            f"{text}  # {rows:,} row{'s' * (rows != 1)}, {classes:,} class{'es' * (classes != 1)},"
-            f" {leaves:,} lea{'ves' if leaves != 1 else 'f'}, {self.nbytes / 1024:,.0f} KB"
-        )
+        return f"{text}  # {size_of(self)}" if self._has_learnt() else text
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)

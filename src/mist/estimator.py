@@ -1,4 +1,4 @@
-"""What all estimators share: refused calls leave no trace, and `fit` starts afresh."""
+"""What estimators share: refused calls leave no trace, `fit` starts afresh, size in words."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-__all__ = ["take_over", "without_trace"]
+__all__ = ["size_of", "take_over", "without_trace"]
 
 
 @contextmanager
@@ -34,3 +34,23 @@ def take_over(estimator: Any, fresh: Any, learnt: Sequence[str]) -> None:
         estimator.__dict__.pop(name, None)
         if name in vars(fresh):
             setattr(estimator, name, vars(fresh)[name])
+
+
+def size_of(model: Any) -> str:
+    """Say in a few words how much a tree or a forest has learnt.
+
+    Parameters
+    ----------
+    model : object
+        A fitted model with leaves.
+
+    Returns
+    -------
+    str
+        Rows, classes, leaves and kilobytes.
+    """
+    rows, classes, leaves = model.n_rows_, len(model.classes_), model.n_leaves_
+    return (
+        f"{rows:,} row{'s' * (rows != 1)}, {classes:,} class{'es' * (classes != 1)}, "
+        f"{leaves:,} lea{'ves' if leaves != 1 else 'f'}, {model.nbytes / 1024:,.0f} KB"
+    )

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
     from mist.classifier import MistClassifier
+    from mist.forest import MistForest
 
-__all__ = ["PRESETS", "Preset", "find_preset", "make_model", "unknown_name"]
+__all__ = ["FOREST_TREE", "PRESETS", "Preset", "find_preset", "make_model", "unknown_name"]
 
 PAPER = (
     "Pham et al., MIST: Reliable Streaming Decision Trees for Online Class-Incremental Learning "
@@ -20,10 +21,20 @@ PAPER = (
 # Neither tree keeps sketches, and both forget at a split: children start from nothing.
 _BEFORE_MIST = {"leaf": "gaussian", "thresholds": "gaussian", "inheritance": None}
 
+FOREST_TREE: Mapping[str, Any] = {
+    "leaf": "full",
+    "split_test": "schedule",
+    "inheritance": "joint",
+    "discount": 1.0,
+    "grace_period": 100,
+    "class_prior": "balanced",
+}
+"""Settings of the trees of a forest, unless others are asked for."""
+
 
 @dataclass(frozen=True)
 class Preset:
-    """Named parameters of :class:`mist.MistClassifier`.
+    """Named parameters of :class:`mist.MistClassifier`, for one tree or all trees of a forest.
 
     Examples
     --------
@@ -42,6 +53,9 @@ class Preset:
 
     reference: str = PAPER
     """Where the method, or the ablation, was published."""
+
+    kind: Literal["tree", "forest"] = "tree"
+    """A single tree, or a :class:`mist.MistForest` of such trees."""
 
 
 def _ablation(title: str, **parameters: Any) -> Preset:
@@ -63,6 +77,14 @@ PRESETS: Mapping[str, Preset] = {
         "ours",
         "MIST with a growing Gaussian mixture for each class at a leaf, see the documentation: "
         "Method",
+    ),
+    "mist-forest": Preset(
+        "MIST forest",
+        FOREST_TREE,
+        "ours",
+        "Ten trees that draw half of the columns at each attempt to split, see the "
+        "documentation: Method",
+        "forest",
     ),
     "vfdt": Preset(
         "VFDT",
@@ -166,7 +188,7 @@ def find_preset(name: str) -> Preset:
 
 def make_model(
     name: str, *, seed: int | None = None, categorical_features: Sequence[int] | None = None
-) -> MistClassifier:
+) -> MistClassifier | MistForest:
     """Build the classifier of a preset.
 
     Parameters
@@ -180,7 +202,7 @@ def make_model(
 
     Returns
     -------
-    MistClassifier
+    MistClassifier or MistForest
         A fresh classifier.
 
     Raises
@@ -196,8 +218,12 @@ def make_model(
     preset = find_preset(name)
     from mist.classifier import MistClassifier  # compiled code: only when a model is wanted
 
-    return MistClassifier(
+    tree = MistClassifier(
         **preset.parameters,
         categorical_features=list(categorical_features) if categorical_features else None,
-        random_state=seed,
     )
+    if preset.kind == "forest":
+        from mist.forest import MistForest
+
+        return MistForest(tree, random_state=seed)
+    return tree.set_params(random_state=seed)

@@ -53,7 +53,9 @@ def test_every_method_learns_classes_that_arrive_in_turn(name):
     model = model_of(name, seed=1, categorical_features=[3])
     if name == "pec":
         model.set_params(teacher_width=50)
-    if name in PRESETS:
+    if name == "mist-forest":
+        model.set_params(estimator__rows_per_split=200)
+    elif name in PRESETS:
         model.set_params(tie_threshold=1.0)
     answers = [model.prequential(X[i : i + 420], y[i : i + 420]) for i in (0, 420, 840)]
     assert model.classes_.tolist() == sorted(set(y))
@@ -71,6 +73,8 @@ def test_every_method_learns_classes_that_arrive_in_turn(name):
 def test_seed_and_categorical_columns_reach_those_that_take_them(name):
     options = model_of(name, seed=7, categorical_features=(3,)).get_params()
     assert options.get("random_state", 7) == 7
+    if name == "mist-forest":
+        options["categorical_features"] = options["estimator__categorical_features"]
     assert options.get("categorical_features", [3]) == [3]
     assert ("categorical_features" in options) == (METHODS[name].group != "other")
     if METHODS[name].group == "other":
@@ -87,7 +91,7 @@ def test_ours_and_the_ablations_change_what_their_name_says(name):
 def test_ablations_are_complete_and_groups_follow_one_another():
     groups = [method.group for method in METHODS.values()]
     assert groups == sorted(groups, key=["ours", "tree", "other", "ablation"].index)
-    own = {*PAPER, "mist-full", "mist-mixture"}
+    own = {*PAPER, "mist-full", "mist-mixture", "mist-forest"}
     assert {name for name, m in METHODS.items() if m.group in ("ours", "ablation")} == own
     assert set(PRESETS) == {*own, "vfdt", "rutkowski"}
     assert {name: METHODS[name].title for name in PRESETS} == {

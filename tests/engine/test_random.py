@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import naive
+from mist.engine import random
 from mist.engine.random import COMPACTION, COPIES, SAMPLED, draw, mix, uniform
 
 GOLDEN = 0x9E3779B97F4A7C15
@@ -49,7 +50,8 @@ def test_every_counter_changes_the_draw():
 
 
 def test_tags_differ():
-    assert len({COMPACTION, COPIES, SAMPLED}) == 3
+    names = ("COMPACTION", "COPIES", "SAMPLED", "COLUMNS", "TREES", "BOOTSTRAP")
+    assert len({getattr(random, name) for name in names}) == len(names)
 
 
 def test_uniform_fills_the_unit_interval_evenly():

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import sklearn.naive_bayes
 
-from mist import MistClassifier
+from mist import MistClassifier, MistForest
 from mist.baselines import (
     NCM,
     PEC,
@@ -25,7 +25,7 @@ BASELINES = (NCM, PEC, RLS, SLDA, SQDA, GaussianNB, RandomFeatureLDA, RandomFeat
 RUN = """
 import sys
 import numpy as np
-from mist import MistClassifier, baselines
+from mist import MistClassifier, MistForest, baselines
 from mist.datasets import make_gaussian_classes
 from mist.evaluation import warm_up
 
@@ -39,6 +39,9 @@ if is_tree:
     model = MistClassifier(
         what, grace_period=50, tie_threshold=0.9, split_test="gain", categorical_features=[2]
     )
+elif what == "forest":
+    tree = MistClassifier("full", grace_period=50, split_test="gain", tie_threshold=0.9)
+    model = MistForest(tree, n_trees=2, bootstrap=True)
 else:
     model = getattr(baselines, what)()
 
@@ -61,7 +64,7 @@ for rows in (X, holed) if missing else (X,):
     model.partial_fit(rows, y)
     model.prequential(rows, y)
     model.predict(rows)
-if is_tree:
+if is_tree or what == "forest":
     assert model.n_splits_ > 0 and before["predict_rows"]
 assert before["run"]
 print(*[name for name, count in compiled().items() if count != before.get(name)])
@@ -72,6 +75,7 @@ print(*[name for name, count in compiled().items() if count != before.get(name)]
     ("what", "missing"),
     [
         *itertools.product(["gaussian", "sketch", "majority"], ["whole", "holes"]),
+        ("forest", "whole"),
         ("SLDA", "whole"),
         ("NCM", "whole"),
     ],
@@ -112,6 +116,14 @@ def test_baselines_are_warmed_as_well_and_stay_as_they_were(kind):
 @pytest.mark.parametrize("leaf", ["full", "mixture"])
 def test_leaves_that_refuse_missing_values_are_not_given_any(leaf):
     assert warm_up(MistClassifier(leaf), 2, missing=True) > 0
+
+
+def test_a_forest_is_warmed_and_stays_as_it_was():
+    model = MistForest(MistClassifier("majority", categorical_features=[1]), n_trees=3)
+    options = model.get_params()
+    assert warm_up(model, 2, missing=True) > 0
+    assert model.get_params() == options
+    assert not hasattr(model, "classes_")
 
 
 def test_a_model_derived_from_one_of_ours_is_warmed():

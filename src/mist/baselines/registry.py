@@ -38,7 +38,7 @@ class Method:
     """Arguments that differ from the defaults of its class."""
 
     made_by: str | None = None
-    """Its class in `mist.baselines`; None for a preset of `mist.MistClassifier`."""
+    """Its class in `mist.baselines`; None for one of `mist.presets`."""
 
     scale: bool = False
     """Whether it needs columns of like scale: distances, ridges and networks do."""

@@ -6,11 +6,13 @@ generator. The mixing function is SplitMix64 (Steele, Lea and Flood, 2014).
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from mist.engine.compiled import exact
 
-COMPACTION, COPIES, SAMPLED, COLUMNS = 1, 2, 3, 4
+COMPACTION, COPIES, SAMPLED, COLUMNS, TREES, BOOTSTRAP = 1, 2, 3, 4, 5, 6
 """Tags: what a number is drawn for."""
 
 _STEP = np.uint64(0x9E3779B97F4A7C15)
@@ -18,6 +20,8 @@ _FIRST = np.uint64(0xBF58476D1CE4E5B9)
 _SECOND = np.uint64(0x94D049BB133111EB)
 _S30, _S27, _S31, _S11 = np.uint64(30), np.uint64(27), np.uint64(31), np.uint64(11)
 _ULP = 2.0**-53
+_MOST_COPIES = 18
+"""A Poisson(1) number is larger with a probability below that of one step of `uniform`."""
 
 
 @exact
@@ -40,3 +44,38 @@ def draw(seed, tag, a, b, c):
 def uniform(seed, tag, a, b, c):
     """A float in [0, 1) with 53 random bits."""
     return float(draw(seed, tag, a, b, c) >> _S11) * _ULP
+
+
+@exact
+def _poisson(u):
+    """The Poisson(1) number that belongs to a uniform one."""
+    copies, share = 0, math.exp(-1.0)
+    below = share
+    while u >= below and copies < _MOST_COPIES:
+        copies += 1
+        share /= copies
+        below += share
+    return copies
+
+
+@exact
+def resample(seed, first, weights, out):
+    """Multiply the weights of rows by Poisson(1) numbers, as a bootstrap does to a stream.
+
+    Parameters
+    ----------
+    seed : int
+        Seed of whoever learns the rows.
+    first : int
+        Number of the first row. Rows of weight 0 have no number: leaving them out changes nothing.
+    weights : float64 array, shape (n,)
+        Weights >= 0.
+    out : float64 array, shape (n,)
+        Receives the products.
+    """
+    row = first
+    for i in range(weights.size):
+        out[i] = 0.0
+        if weights[i] > 0.0:
+            out[i] = weights[i] * _poisson(uniform(seed, BOOTSTRAP, row, 0, 0))
+            row += 1

@@ -20,8 +20,9 @@ def warm_up(model: Any, n_features: int, *, missing: bool = False) -> float:
     Parameters
     ----------
     model : object
-        Any classifier; compiled when first used are :class:`mist.MistClassifier` and the models of
-        `mist.baselines`, but for those of river. It is not changed.
+        Any classifier; compiled when first used are :class:`mist.MistClassifier`,
+        :class:`mist.MistForest` and the models of `mist.baselines`, but for those of river. It is
+        not changed.
     n_features : int
         Number of columns d of the rows to come.
     missing : bool, default=False
@@ -54,9 +55,12 @@ def warm_up(model: Any, n_features: int, *, missing: bool = False) -> float:
     from mist.baselines import RiverClassifier
     from mist.baselines.base import StreamClassifier
     from mist.classifier import MistClassifier
+    from mist.forest import MistForest
     from mist.rows import categorical_columns
 
-    is_tree = isinstance(model, MistClassifier)
+    is_forest = isinstance(model, MistForest)
+    tree = model.new_tree() if is_forest else model
+    is_tree = isinstance(tree, MistClassifier)
     is_baseline = isinstance(model, StreamClassifier) and not isinstance(model, RiverClassifier)
     if not (is_tree or is_baseline):
         return 0.0
@@ -64,10 +68,10 @@ def warm_up(model: Any, n_features: int, *, missing: bool = False) -> float:
     rng = np.random.default_rng(0)
     y = np.arange(_TREE_ROWS if is_tree else _BASELINE_ROWS) % 2
     X = rng.normal(size=(len(y), n_features)) + _DISTANCE * y[:, None]
-    quick = clone(model)
+    quick = clone(tree)
     if is_tree:
         # Only the model itself may know its columns by name.
-        binary = categorical_columns(model, model.categorical_features, n_features)
+        binary = categorical_columns(model, tree.categorical_features, n_features)
         X[:, binary] = rng.integers(0, 2, X[:, binary].shape)
         # Evidence is cheap here: the tree has to pass its test and split, too.
         quick.set_params(
@@ -78,6 +82,8 @@ def warm_up(model: Any, n_features: int, *, missing: bool = False) -> float:
             union_bound=False,
             categorical_features=binary,
         )
+    if is_forest:
+        quick = clone(model).set_params(estimator=quick, n_trees=1, max_features=1.0)
     tables = [X]
     if missing and get_tags(model).input_tags.allow_nan:
         # Up to its first missing value a stream is learnt without them.

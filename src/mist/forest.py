@@ -1,0 +1,572 @@
+"""`MistForest`: trees that look at different columns, and the mean of what they say."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from numbers import Integral
+from operator import methodcaller
+from typing import Any, ClassVar, Self, TypeVar
+
+import numpy as np
+from joblib import Parallel, delayed, effective_n_jobs
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.exceptions import NotFittedError
+from sklearn.utils import Tags, gen_batches, get_tags
+from sklearn.utils._param_validation import Interval
+
+from mist.classifier import Batch, MistClassifier
+from mist.engine.random import TREES, draw, resample
+from mist.estimator import size_of, take_over, without_trace
+from mist.labels import Labels
+from mist.options import seed_of
+from mist.presets import FOREST_TREE
+from mist.rows import Array, check_rows
+
+__all__ = ["MistForest", "mean_posterior"]
+
+_Answer = TypeVar("_Answer")
+
+_MOST_ROWS = 4096
+_MOST_SHARES = 2**22
+"""Class probabilities of single trees that are held at a time: 32 MB."""
+
+_KNOWN = ("_labels", "_keys", "classes_", "n_features_in_", "feature_names_in_")
+"""What is the same for the forest and all of its trees: labels and columns."""
+
+_LEARNT = (*_KNOWN, "trees_", "_masses", "_n_rows")
+
+
+def mean_posterior(posteriors: Sequence[Array]) -> tuple[Array, Array]:
+    """Mean of class probabilities, row by row over the trees that have any.
+
+    Parameters
+    ----------
+    posteriors : sequence of ndarray of float64, shape (n, n_classes)
+        One array a tree. A tree abstains from a row where a value is not finite, or all are 0.
+
+    Returns
+    -------
+    means : ndarray of float64, shape (n, n_classes)
+        Zeros where all trees abstain.
+    votes : ndarray of int64, shape (n,)
+        Trees that did not.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mist.forest import mean_posterior
+    >>> one, other = np.array([[0.5, 0.5], [0.0, 1.0]]), np.array([[1.0, 0.0], [np.nan, 1.0]])
+    >>> means, votes = mean_posterior([one, other])
+    >>> means.tolist(), votes.tolist()
+    ([[0.75, 0.25], [0.0, 1.0]], [2, 1])
+    """
+    total = np.zeros_like(posteriors[0])
+    votes = np.zeros(len(total), dtype=np.int64)
+    for shares in posteriors:  # in this order, so that sums do not depend on who was ready first
+        voting: Array = np.isfinite(shares.sum(axis=1)) & shares.any(axis=1)
+        total += np.where(voting[:, None], shares, 0.0)
+        votes += voting
+    return total / np.maximum(votes, 1)[:, None], votes
+
+
+class MistForest(ClassifierMixin, BaseEstimator):
+    """Streaming forest: trees that draw their columns at every attempt to split.
+
+    Each tree is a `MistClassifier` that learns every row. What the trees answer is the mean of
+    their class probabilities. Like a single tree, a forest learns row by row in one pass, takes
+    new labels at any time and answers at any time.
+
+    Parameters
+    ----------
+    estimator : MistClassifier or None, default=None
+        Settings of the trees; it is not fitted itself. Its ``max_features`` and its
+        ``random_state`` are replaced by those of the forest. None stands for full-covariance
+        leaves, splits on a schedule and joint inheritance.
+    n_trees : int, default=10
+        Number of trees; fixed once a row is learnt.
+    max_features : float or None, default=0.5
+        Share of the columns, drawn anew, that each attempt to split looks at; None for all.
+    bootstrap : bool, default=False
+        Whether each tree multiplies the weight of every row by a Poisson(1) number of its own.
+    n_jobs : int or None, default=None
+        Threads, as in scikit-learn: None is 1, -1 one a processor. Answers do not depend on it.
+    random_state : int, RandomState, Generator or None, default=None
+        Seed from which those of the trees are drawn; None stands for 0. It is read at the first
+        row.
+
+    Attributes
+    ----------
+    classes_ : ndarray, shape (n_classes,)
+        Labels seen or declared so far, sorted; may grow at every call.
+    n_features_in_ : int
+        Number of columns.
+    feature_names_in_ : ndarray of str, shape (n_features_in_,)
+        Column names; only if the rows came with names.
+    trees_ : list of MistClassifier
+        The trees, to look at. They share their labels, so none may learn on its own.
+    n_rows_ : int
+        Rows learnt.
+    n_leaves_, n_splits_ : int
+        Leaves and splits of all trees.
+    depth_ : int
+        Depth of the deepest tree.
+    leaf_impurity_, classes_per_leaf_ : float
+        Means over the trees of what `MistClassifier` reports.
+    nbytes : int
+        Exact bytes of all arrays that hold what was learnt.
+
+    Notes
+    -----
+    Learning n rows in one call equals n calls with one row, bit for bit, for any number of
+    threads. A tree whose probabilities for a row are not finite has no vote on that row. Where no
+    tree has one, the answer is the share of each class in the rows learnt.
+
+    References
+    ----------
+    Breiman, "Random Forests", Machine Learning 45, 2001; Oza and Russell, "Online Bagging and
+    Boosting", AISTATS 2001.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from mist import MistForest
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = MistForest(n_trees=3)
+    >>> for label in range(3):  # one class after the other
+    ...     model = model.partial_fit(X[y == label], y[y == label])
+    >>> model.classes_
+    array([0, 1, 2])
+    >>> round(model.score(X, y), 2)
+    0.98
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "estimator": [MistClassifier, None],
+        "n_trees": [Interval(Integral, 1, None, closed="left")],
+        "bootstrap": ["boolean"],
+        "n_jobs": [
+            Interval(Integral, 1, None, closed="left"),
+            Interval(Integral, None, -1, closed="right"),
+            None,
+        ],
+    }
+    trees_: list[MistClassifier]
+    classes_: Array
+    _labels: Labels
+    _masses: Array  # weight learnt of each class, by code
+    _n_rows: int
+
+    def __init__(
+        self,
+        estimator: MistClassifier | None = None,
+        n_trees: int = 10,
+        *,
+        max_features: float | None = 0.5,
+        bootstrap: bool = False,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.estimator = estimator
+        self.n_trees = n_trees
+        self.max_features = max_features
+        self.bootstrap = bootstrap
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    # --- learning ---------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Forget everything, then learn the rows in one pass.
+
+        Parameters
+        ----------
+        X : array-like or data frame, shape (n, d)
+            Numbers; NaN is missing, where the trees' leaves allow it.
+        y : array-like, shape (n,)
+            Labels: numbers, text or bools.
+        sample_weight : array-like, shape (n,), or None
+            Weights from 0 to 2**31.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            For unknown options, and all that `MistClassifier.fit` refuses.
+        """
+        fresh = type(self)(**self.get_params(deep=False))
+        fresh.partial_fit(X, y, sample_weight=sample_weight)
+        if fresh._n_rows == 0:
+            raise ValueError("every sample_weight is zero: there is nothing to learn")
+        take_over(self, fresh, _LEARNT)
+        return self
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Learn more rows; labels never seen before are welcome.
+
+        Parameters
+        ----------
+        X : array-like or data frame, shape (n, d)
+            Numbers; NaN is missing, where the trees' leaves allow it.
+        y : array-like, shape (n,)
+            Labels: numbers, text or bools.
+        classes : array-like or None
+            Labels to list in ``classes_`` before their first row; need not be given.
+        sample_weight : array-like, shape (n,), or None
+            Weights from 0 to 2**31.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            As for `fit`; then nothing of the call is learnt.
+        """
+        batch = self._admit(lambda tree: tree._admit(X, y, classes, sample_weight))
+        self._learn(batch)
+        return self
+
+    def prequential(self, X: Any, y: Any, sample_weight: Any = None) -> Array:
+        """Test-then-train: predict each row with all trees, then let them learn it.
+
+        Parameters
+        ----------
+        X : array-like or data frame, shape (n, d)
+            Numbers; NaN is missing, where the trees' leaves allow it.
+        y : array-like, shape (n,)
+            Labels.
+        sample_weight : array-like, shape (n,), or None
+            Weights from 0 to 2**31; a row of weight 0 is predicted only.
+
+        Returns
+        -------
+        ndarray, shape (n,)
+            The prediction for every row, made before the row was learnt. A model that knows
+            no class yet answers with the first of ``classes_`` as they stand after the call.
+
+        Raises
+        ------
+        ValueError
+            As for `fit`; then nothing of the call is learnt.
+
+        Examples
+        --------
+        >>> MistForest(n_trees=3).prequential([[0.0], [9.0], [0.1], [9.1]], [0, 1, 0, 1])
+        array([0, 0, 0, 1])
+        """
+        batch = self._admit(lambda tree: tree._admit(X, y, None, sample_weight, predict=True))
+        places = np.zeros(len(batch.X), dtype=np.intp)
+        for rows in gen_batches(len(batch.X), self._rows_at_once()):
+            part = Batch(*(array[rows] for array in batch))
+            masses = self._masses
+            means, votes = mean_posterior(self._learn(part, predict=True))
+            for row in np.flatnonzero(votes == 0):
+                before = Batch(*(array[:row] for array in part))
+                means[row] = self._frequencies(_added(masses, before))
+            places[rows] = means.argmax(axis=1)
+        return self.classes_[places]
+
+    def learn_one(self, x: Any, y: Any, sample_weight: float = 1.0) -> Self:
+        """Learn one row.
+
+        Parameters
+        ----------
+        x : array-like, shape (d,), or mapping
+            The row; a mapping gives values by column name, see `MistClassifier.learn_one`.
+        y : label
+            The row's label.
+        sample_weight : float
+            Weight of the row.
+
+        Returns
+        -------
+        self
+        """
+        self._learn(self._admit(lambda tree: tree._admit_one(x, y, sample_weight)))
+        return self
+
+    def _admit(self, check: Callable[[MistClassifier], Batch]) -> Batch:
+        """Let the first tree check what is to be learnt; the others follow it.
+
+        A refused call leaves no trace, neither here nor in a tree.
+        """
+        with without_trace(self):
+            self._check_options()
+            settings = self._settings()
+            if not hasattr(self, "trees_"):
+                self._plant()
+            first, *others = self.trees_
+            with without_trace(first):
+                first.__dict__.update(settings)
+                batch = check(first)
+        for tree in others:
+            tree.__dict__.update(settings)
+            take_over(tree, first, ("_options", "_rule", *_KNOWN))
+            if not hasattr(tree, "_state"):
+                tree._start(first.n_features_in_)
+            tree._make_columns(first.n_features_in_)
+        take_over(self, first, _KNOWN)
+        new = len(self._labels.columns) - len(self._masses)
+        self._masses = np.append(self._masses, np.zeros(new))
+        return batch
+
+    def _check_options(self) -> None:
+        """Refuse unknown options, and another number of trees than there are."""
+        self._validate_params()
+        planted = len(getattr(self, "trees_", ()))
+        if planted and planted != self.n_trees:
+            raise ValueError(
+                f"n_trees was changed from {planted} to {self.n_trees} after the first row; set "
+                "it back, or start afresh with fit or a clone of the model"
+            )
+
+    def _settings(self) -> dict[str, Any]:
+        """Parameters that all trees have in common."""
+        tree = MistClassifier(**FOREST_TREE) if self.estimator is None else self.estimator
+        settings = {**tree.get_params(deep=False), "max_features": self.max_features}
+        del settings["random_state"]
+        return settings
+
+    def _plant(self) -> None:
+        """Trees that have learnt nothing, each with a seed of its own."""
+        seed = seed_of(self.random_state)
+        self.trees_ = [self.new_tree() for _ in range(self.n_trees)]
+        for number, tree in enumerate(self.trees_):
+            tree.random_state = int(draw(seed, TREES, number, 0, 0)) >> 1
+        self._masses = np.zeros(0)
+        self._n_rows = 0
+
+    def _learn(self, batch: Batch, predict: bool = False) -> list[Any]:
+        """Let every tree learn; returns the probabilities that each gave before, if wanted."""
+        n, k = len(batch.X), len(self.classes_)
+
+        def learn(tree: MistClassifier) -> Array | None:
+            codes = np.empty(n, dtype=np.int64) if predict else None
+            shares = np.zeros((n, k)) if predict else None
+            mine = batch
+            if self.bootstrap:
+                mine = batch._replace(weights=np.empty(n))
+                resample(tree.random_state, self._n_rows, batch.weights, mine.weights)
+            tree._absorb(mine, codes, shares)
+            return shares
+
+        posteriors = self._each(learn)
+        self._masses = _added(self._masses, batch)
+        self._n_rows += int(np.count_nonzero(batch.weights))
+        return posteriors
+
+    def _each(self, task: Callable[[MistClassifier], _Answer]) -> list[_Answer]:
+        """What a task returns for every tree, in their order."""
+        if effective_n_jobs(self.n_jobs) == 1:
+            return [task(tree) for tree in self.trees_]
+        # Compiled loops let go of Python's lock, so threads are enough.
+        pool = Parallel(n_jobs=self.n_jobs, prefer="threads", require="sharedmem")
+        return pool(delayed(task)(tree) for tree in self.trees_)
+
+    def _rows_at_once(self) -> int:
+        """Rows for which the probabilities of all trees are held at a time."""
+        shares = len(self.trees_) * len(self.classes_)
+        return max(1, min(_MOST_ROWS, _MOST_SHARES // shares))
+
+    def _frequencies(self, masses: Array) -> Array:
+        """Share of each class in the rows learnt, in the order of the labels; 0 without rows."""
+        shares = np.zeros(len(self.classes_))
+        shares[self._labels.columns] = masses / (masses.sum() or 1.0)
+        return shares
+
+    # --- answering --------------------------------------------------------------------------
+
+    def predict(self, X: Any) -> Array:
+        """Most probable label of every row; ties go to the label that sorts first.
+
+        Parameters
+        ----------
+        X : array-like or data frame, shape (n, d)
+            Numbers; NaN is missing, where the trees' leaves allow it.
+
+        Returns
+        -------
+        ndarray, shape (n,)
+            Labels.
+
+        Raises
+        ------
+        NotFittedError
+            If nothing was learnt yet.
+        """
+        parts = [means.argmax(axis=1) for means in self._means(self._checked(X))]
+        return self.classes_[np.concatenate(parts)]
+
+    def predict_proba(self, X: Any) -> Array:
+        """Probability of every class for every row: the mean over the trees.
+
+        Parameters
+        ----------
+        X : array-like or data frame, shape (n, d)
+            Numbers; NaN is missing, where the trees' leaves allow it.
+
+        Returns
+        -------
+        ndarray of float64, shape (n, n_classes)
+            Columns follow ``classes_``; every row sums to 1.
+
+        Raises
+        ------
+        NotFittedError
+            If nothing was learnt yet.
+        """
+        return np.concatenate(list(self._means(self._checked(X))))
+
+    def predict_log_proba(self, X: Any) -> Array:
+        """Natural logarithm of `predict_proba`; -inf where the probability is 0.
+
+        Parameters
+        ----------
+        X : array-like or data frame, shape (n, d)
+            Numbers; NaN is missing, where the trees' leaves allow it.
+
+        Returns
+        -------
+        ndarray of float64, shape (n, n_classes)
+            Columns follow ``classes_``.
+        """
+        with np.errstate(divide="ignore"):
+            return np.log(self.predict_proba(X))
+
+    def predict_one(self, x: Any) -> Any:
+        """Most probable label of one row, or None if nothing was learnt yet.
+
+        Parameters
+        ----------
+        x : array-like, shape (d,), or mapping
+            The row; absent names are missing, names never learnt are ignored.
+        """
+        shares = self.predict_proba_one(x)
+        return max(shares, key=shares.__getitem__) if shares else None
+
+    def predict_proba_one(self, x: Any) -> dict[Any, float]:
+        """Probability of every class for one row, by label; empty if nothing was learnt yet.
+
+        Parameters
+        ----------
+        x : array-like, shape (d,), or mapping
+            The row; absent names are missing, names never learnt are ignored.
+
+        Examples
+        --------
+        >>> model = MistForest(n_trees=3).learn_one({"size": 1.5}, "small")
+        >>> model.predict_proba_one({"size": 2.0})
+        {'small': 1.0}
+        """
+        if not self.__sklearn_is_fitted__():
+            return {}
+        (means,) = self._means(self.trees_[0]._row_to_answer(x))
+        return dict(zip(self.classes_.tolist(), means[0].tolist(), strict=True))
+
+    def _checked(self, X: Any) -> Array:
+        """Rows to be answered, in the engine's order, or an error that says what is wrong."""
+        first = self._fitted()[0]
+        return first._ready(check_rows(self, X, reset=False), first._state)
+
+    def _means(self, X: Array) -> Iterator[Array]:
+        """Class probabilities of checked rows, some rows at a time."""
+        for rows in gen_batches(len(X), self._rows_at_once()):
+            means, votes = mean_posterior(self._each(methodcaller("_predict_proba", X[rows])))
+            means[votes == 0] = self._frequencies(self._masses)
+            yield means
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "trees_") and self._n_rows > 0
+
+    def _fitted(self) -> list[MistClassifier]:
+        if not self.__sklearn_is_fitted__():
+            raise NotFittedError(
+                f"This {type(self).__name__} has learnt nothing yet; call partial_fit or fit first."
+            )
+        return self.trees_
+
+    # --- looking inside ---------------------------------------------------------------------
+
+    def new_tree(self) -> MistClassifier:
+        """An unfitted tree with the settings of all trees, but for a seed of its own.
+
+        Returns
+        -------
+        MistClassifier
+
+        Examples
+        --------
+        >>> MistForest(max_features=0.3).new_tree().max_features
+        0.3
+        """
+        kind = MistClassifier if self.estimator is None else type(self.estimator)
+        return kind(**self._settings())
+
+    @property
+    def n_rows_(self) -> int:
+        """Rows learnt."""
+        self._fitted()
+        return self._n_rows
+
+    @property
+    def n_leaves_(self) -> int:
+        """Number of leaves of all trees."""
+        return sum(self._of_trees("n_leaves_"))
+
+    @property
+    def n_splits_(self) -> int:
+        """Number of splits made by all trees."""
+        return sum(self._of_trees("n_splits_"))
+
+    @property
+    def depth_(self) -> int:
+        """Depth of the deepest tree."""
+        return max(self._of_trees("depth_"), default=0)
+
+    @property
+    def leaf_impurity_(self) -> float:
+        """Mean over the trees of the Gini impurity of their leaves."""
+        return _mean(self._of_trees("leaf_impurity_"))
+
+    @property
+    def classes_per_leaf_(self) -> float:
+        """Mean over the trees of the mean number of classes with mass at a leaf."""
+        return _mean(self._of_trees("classes_per_leaf_"))
+
+    @property
+    def nbytes(self) -> int:
+        """Exact bytes of all arrays that hold what was learnt."""
+        trees = getattr(self, "trees_", [])
+        return sum(tree.nbytes for tree in trees) + (self._masses.nbytes if trees else 0)
+
+    def _of_trees(self, name: str) -> list[Any]:
+        """An attribute of every tree; of those only that have drawn a row, under bootstrap."""
+        return [getattr(tree, name) for tree in self._fitted() if tree._has_learnt()]
+
+    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
+        text = super().__repr__(N_CHAR_MAX)
+        return f"{text}  # {size_of(self)}" if self.__sklearn_is_fitted__() else text
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        trees = get_tags(self.new_tree())
+        tags.input_tags.allow_nan = trees.input_tags.allow_nan
+        tags.classifier_tags.poor_score = trees.classifier_tags.poor_score
+        return tags
+
+
+def _added(masses: Array, batch: Batch) -> Array:
+    """Masses of the classes, by code, after more rows: summed one by one, whatever the batches."""
+    learnt = batch.weights > 0
+    masses = masses.copy()
+    np.add.at(masses, batch.codes[learnt], batch.weights[learnt])
+    return masses
+
+
+def _mean(values: Sequence[float]) -> float:
+    return sum(values) / len(values) if values else math.nan
