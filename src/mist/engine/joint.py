@@ -9,11 +9,13 @@ and covariance of the parent.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
 from mist.engine import components, kll
+from mist.engine.compiled import exact
 from mist.engine.state import HIGH, LOW, M2, MEAN, TOTALS, State, reserve_items
 
 LEAST_POINTS = 4
@@ -202,10 +204,12 @@ def inherit_sketch(
     points, weights = points_of(state, parent)
     known = np.isfinite(points)
     unknown = 1.0 - weights @ known / weights.sum()
-    weighted = np.where(known, weights[:, None], 0.0)
     ends = state.sketch.ends[parent].copy()
+    weighted = np.where(known, weights[:, None], 0.0)
     if feature < state.options.n_numeric:
-        weighted *= _side_probabilities(state, parent, points, feature, v, left)
+        covariance, variance = _covariances_with(state, parent, feature)
+        mean = state.tree.stats[parent, MEAN, : points.shape[1]]
+        weigh_by_side(points, weighted, mean, covariance, variance, feature, v, left)
         own = weighted[:, feature]
         if left:
             ends[HIGH, feature] = min(ends[HIGH, feature], v)
@@ -220,7 +224,7 @@ def inherit_sketch(
     while total / 2.0**level > state.sketch.plan[TOTALS, level + 1] - 1:
         level += 1
     m = max(1, round(total / 2.0**level))
-    rows = _resampled(points, weighted, unknown, m)
+    rows = resampled(points, weighted, unknown, m)
     lacking = kll.block_lacking(tree, state.sketch, m)
     if lacking > 0:
         reserve_items(state, lacking)
@@ -229,28 +233,41 @@ def inherit_sketch(
     tree.leaves.sketched[slot] += 1
 
 
-def _side_probabilities(
-    state: State, parent: int, points: Array, feature: int, v: float, left: bool
-) -> Array:
-    """Probability that the row of a value is on one side of a split, value by value.
+@exact
+def weigh_by_side(points, weights, mean, covariance, variance, feature, v, left):
+    """Multiply the weights of values by the probability that their row is on one side of a split.
 
     In the split column that is known; in the others it is taken from the regression of the split
     column on them.
-    """
-    from scipy.special import ndtr
 
-    mean = state.tree.stats[parent, MEAN, : points.shape[1]]
-    covariance, variance = _covariances_with(state, parent, feature)
-    slope = np.divide(covariance, variance, out=np.zeros_like(variance), where=variance > 0.0)
-    rest = np.maximum(variance[feature] - slope * covariance, LEAST_REST * variance[feature])
-    with np.errstate(invalid="ignore"):  # missing values are +inf
-        expected = mean[feature] + slope * (points - mean)
-    away = np.where(np.isfinite(expected), v - expected, 0.0)
-    z = np.divide(away, np.sqrt(rest), out=np.zeros_like(away), where=rest > 0.0)
-    out = ndtr(z if left else -z)
-    values = points[:, feature]
-    out[:, feature] = (values <= v) if left else (values > v)
-    return out
+    Parameters
+    ----------
+    points, weights : float64 arrays, shape (n, a)
+        Values, +inf where they are missing, and their weights: 0 there.
+    mean, covariance, variance : float64 arrays, shape (a,)
+        Of the columns; the covariance is that with the split column.
+    feature : int
+        Split column.
+    v : float
+        Threshold.
+    left : bool
+        Whether the side is x <= v.
+    """
+    n, a = points.shape
+    sign = -1.0 if left else 1.0
+    for j in range(a):
+        if j == feature:
+            for i in range(n):
+                if (points[i, j] <= v) != left:
+                    weights[i, j] = 0.0
+            continue
+        slope = covariance[j] / variance[j] if variance[j] > 0.0 else 0.0
+        rest = max(variance[feature] - slope * covariance[j], LEAST_REST * variance[feature])
+        for i in range(n):
+            if weights[i, j] > 0.0:
+                away = v - mean[feature] - slope * (points[i, j] - mean[j])
+                z = away / math.sqrt(rest) if rest > 0.0 else 0.0
+                weights[i, j] *= 0.5 * math.erfc(sign * z / math.sqrt(2.0))
 
 
 def _covariances_with(state: State, parent: int, feature: int) -> tuple[Array, Array]:
@@ -286,14 +303,24 @@ def points_of(state: State, cell: int) -> tuple[Array, Array]:
     return sketch.items[start : start + cells.used[cell]].copy(), weights
 
 
-def _resampled(points: Array, weights: Array, unknown: Array, m: int) -> Array:
+@exact
+def resampled(points, weights, unknown, m):
     """The middles of m equal parts of every column; +inf for the part that is unknown."""
-    out = np.full((m, points.shape[1]), np.inf)
-    for j in range(points.shape[1]):
-        order = np.argsort(points[:, j], kind="stable")
-        reached = np.cumsum(weights[order, j])
-        n = round((1.0 - unknown[j]) * m)
-        if reached[-1] > 0.0 and n > 0:
-            at = np.searchsorted(reached, (np.arange(n) + 0.5) / n * reached[-1])
-            out[:n, j] = points[order[at], j]
+    n, a = points.shape
+    out = np.full((m, a), np.inf)
+    for j in range(a):
+        order = np.argsort(points[:, j], kind="mergesort")
+        total = 0.0
+        for i in order:
+            total += weights[i, j]
+        parts = round((1.0 - unknown[j]) * m)
+        if not (total > 0.0 and parts > 0):
+            continue
+        at, reached = 0, weights[order[0], j]
+        for q in range(parts):
+            target = (q + 0.5) / parts * total
+            while reached < target and at < n - 1:
+                at += 1
+                reached += weights[order[at], j]
+            out[q, j] = points[order[at], j]
     return out
