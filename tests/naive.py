@@ -455,8 +455,9 @@ class NaiveMist:
 
     def gain(self, observed: list[Cell], columns: list[Column], v: float) -> float:
         """Gain of cutting a feature at v, scaled by the share of known values: Eq. 1."""
-        # Under a schedule all classes count alike, however many rows they have.
-        units = [1.0 if self.split_test != "schedule" else 1.0 / cell.count for cell in observed]
+        # Without a test of the gain all classes count alike, however many rows they have.
+        balanced = self.split_test in ("schedule", "eprocess")
+        units = [1.0 / cell.count if balanced else 1.0 for cell in observed]
         total = [u * rows for u, (rows, _, _) in zip(units, columns, strict=True)]
         left = [u * rows * below(v) for u, (rows, below, _) in zip(units, columns, strict=True)]
         score = (gini_gain if self.criterion == "gini" else info_gain)(left, total)

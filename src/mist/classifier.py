@@ -165,12 +165,15 @@ class MistClassifier(ClassifierMixin, BaseEstimator):
         at all looks together: ``"confseq"`` whatever the dependence between columns,
         ``"confseq_independent"`` if they are independent within a class. With these two
         ``tie_threshold`` has no effect.
-    split_test : {"gap", "gain", "schedule"}, default="gap"
+    split_test : {"gap", "gain", "schedule", "eprocess"}, default="gap"
         Compare with the radius the gap between the best and the second-best feature, or the
         best gain. ``"schedule"`` tests nothing: a leaf splits at its best feature as soon as it
-        has seen ``rows_per_split`` rows, all classes counting alike.
+        has seen ``rows_per_split`` rows, all classes counting alike. ``"eprocess"`` lets up to
+        four pairs of children learn beside a leaf and splits it when one of them has predicted
+        better, by a test valid at every row at level ``delta`` for each leaf.
     rows_per_split : int, default=500
-        Rows that ``"schedule"`` waits for, looked at each ``grace_period`` rows.
+        Rows that ``"schedule"`` waits for, looked at each ``grace_period`` rows; with
+        ``"eprocess"`` the next columns are tried after twice as many.
     max_features : float or None, default=None
         Share of the columns, drawn anew, that each attempt to split looks at; None for all.
     union_bound : bool, default=True

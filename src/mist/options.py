@@ -11,7 +11,7 @@ CHOICES: dict[str, tuple[str | None, ...]] = {
     "leaf": ("gaussian", "sketch", "majority", "full", "mixture"),
     "inheritance": ("gaussian", "mass", "sketch", "joint", None),
     "bound": ("mcdiarmid", "rutkowski", "hoeffding", "confseq", "confseq_independent"),
-    "split_test": ("gap", "gain", "schedule"),
+    "split_test": ("gap", "gain", "schedule", "eprocess"),
     "criterion": ("gini", "info_gain", "likelihood"),
     "class_prior": ("counts", "balanced"),
     "thresholds": ("medians", "dense", "sampled", "gaussian"),

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from mist.engine.state import State
+
 EAGER = {
     "grace_period": 20,
     "split_test": "gain",
@@ -34,17 +36,21 @@ def mixed_rows(
 
 
 def arrays(part: Any) -> Iterator[np.ndarray]:
-    """All arrays in nested tuples."""
+    """All arrays in nested tuples, dicts and states."""
     if isinstance(part, np.ndarray):
         yield part
     elif isinstance(part, tuple):
         for piece in part:
             yield from arrays(piece)
+    elif isinstance(part, dict):
+        yield from arrays(tuple(part.values()))
+    elif isinstance(part, State):
+        yield from arrays(tuple(vars(part).values()))
 
 
 def state_arrays(model: Any) -> list[np.ndarray]:
     """All arrays that hold what a model has learnt."""
-    return [array for group in vars(model._state).values() for array in arrays(group)]
+    return list(arrays(model._state))
 
 
 def fingerprint(model: Any) -> tuple[Any, ...]:

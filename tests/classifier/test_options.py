@@ -14,7 +14,7 @@ CHOICES = {
     "class_prior": ["counts", "balanced"],
     "inheritance": ["gaussian", "mass", "sketch", "joint", None],
     "bound": ["mcdiarmid", "rutkowski", "hoeffding", "confseq", "confseq_independent"],
-    "split_test": ["gap", "gain", "schedule"],
+    "split_test": ["gap", "gain", "schedule", "eprocess"],
     "criterion": ["gini", "info_gain", "likelihood"],
     "thresholds": ["medians", "dense", "sampled", "gaussian"],
 }

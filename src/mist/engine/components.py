@@ -297,7 +297,7 @@ def _close(mixture: Mixture, component: int) -> None:
     mixture.components.due[component] = 0
 
 
-def _open(state: State, component: int) -> int:
+def open_trial(state: State, component: int) -> int:
     """Give a component a trial, its old one if it has one; returns the trial."""
     mixture = state.mixture
     assert mixture is not None
@@ -324,7 +324,7 @@ def _open(state: State, component: int) -> int:
 
 def _propose(state: State, cell: int, component: int) -> None:
     """Begin a trial with a copy of the component and the next pairs in its place."""
-    trial = _open(state, component)
+    trial = open_trial(state, component)
     mixture = state.mixture
     assert mixture is not None
     own, growth = mixture.own, mixture.growth

@@ -7,36 +7,30 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mist.engine import thresholds
-from mist.engine.components import reserve_components, tend
+from mist.engine import thresholds, trials
 from mist.engine.confseq import leaf_radius, noise
 from mist.engine.criterion import best_splits, leaf_impurity, radius
 from mist.engine.inheritance import split_leaf
 from mist.engine.likelihood import LEAST_GAIN, likelihood_splits
+from mist.engine.passage import advance
 from mist.engine.random import COLUMNS, uniform
 from mist.engine.state import (
     N_LEARNT,
     N_LEAVES,
     State,
-    reserve_cells,
     reserve_codes,
-    reserve_items,
     reserve_missing,
 )
-from mist.engine.stream import (
-    ATTEMPT,
-    FULL_CELLS,
-    FULL_ITEMS,
-    TEND,
-    first_missing,
-    predict_rows,
-    run,
-)
+from mist.engine.stream import first_missing, predict_rows
 
 Array = np.ndarray[Any, Any]
 
 CONFSEQ = ("confseq", "confseq_independent")
 """Bounds that adapt to the variance of the gain and have no tie rule."""
+
+
+_PATIENCE = 2
+"""Multiple of `SplitRule.rows_per_split` after which trials give way to the next columns."""
 
 
 class SplitRule(NamedTuple):
@@ -110,6 +104,10 @@ def learn(
     if state.options.balanced:
         reserve_codes(state, len(ranks))
     row, n = 0, len(X)
+    trying = rule.split_test == "eprocess"
+    notes = trials.new_notes(n if trying else 0)
+    if not trying:
+        state.trials.clear()
     while row < n:
         end = n
         if state.missing is None:
@@ -125,14 +123,9 @@ def learn(
             elif hole > row:
                 end = hole
         while row < end:
-            row, reason, detail = run(
-                state.tree,
-                state.missing,
-                state.sketch,
-                state.view,
-                state.mixture,
-                state.binary,
-                state.options,
+            first = row
+            row, leaf = advance(
+                state,
                 X[:end],
                 codes,
                 weights,
@@ -140,28 +133,14 @@ def learn(
                 ranks,
                 out,
                 shares,
+                notes if state.trials else None,
             )
-            if reason == FULL_CELLS:
-                reserve_cells(state, 1)
-                if state.mixture is not None:
-                    reserve_components(state, 1)
-            elif reason == FULL_ITEMS:
-                reserve_items(state, detail)
-            leaf = detail if reason == ATTEMPT else -1
-            if reason == TEND:
-                tend(state, detail)
-                leaf = _due(state, int(state.tree.cells.leaf[detail]))
+            if state.trials:
+                trials.follow(state, X, codes, weights, ranks, notes, first, row)
             if leaf >= 0:
                 made = attempt(state, rule, leaf)
                 splits += [made] if made else []
     return splits
-
-
-def _due(state: State, leaf: int) -> int:
-    """The leaf, if a split attempt is due there; else -1."""
-    leaves = state.tree.leaves
-    tried = leaves.rows[leaf] // state.options.grace_period
-    return leaf if tried > leaves.tried[leaf] else -1
 
 
 def _predict_one(
@@ -190,7 +169,13 @@ def attempt(state: State, rule: SplitRule, leaf: int) -> Split | None:
     rows = float(leaves["rows"][leaf])
     leaves["tried"][leaf] = int(rows // state.options.grace_period)
     if rule.max_leaves is not None and tree.counters[N_LEAVES] >= rule.max_leaves:
+        state.trials.pop(leaf, None)
         return None
+    if leaf in state.trials:
+        made = _end_of_trials(state, rule, leaf)
+        if made or rows - state.trials[leaf].opened < _PATIENCE * rule.rows_per_split:
+            return made
+    trying = rule.split_test == "eprocess"
     scheduled = rule.split_test == "schedule"
     if scheduled and rows < rule.rows_per_split:
         return None
@@ -220,11 +205,14 @@ def attempt(state: State, rule: SplitRule, leaf: int) -> Split | None:
             cells,
             candidates,
             entropy,
-            scheduled,
+            scheduled or trying,
             allowed,
             gains,
             places,
         )
+    if trying:
+        trials.open_batch(state, leaf, gains, places, rule.inheritance, rule.discount)
+        return None
     if best < 0:
         return None
     gap = rule.split_test == "gap"
@@ -259,9 +247,28 @@ def attempt(state: State, rule: SplitRule, leaf: int) -> Split | None:
     return made
 
 
+def _end_of_trials(state: State, rule: SplitRule, leaf: int) -> Split | None:
+    """Give a trial that has earned it the place of its leaf."""
+    trial = trials.winner(state.trials[leaf], rule.delta)
+    if trial is None:
+        return None
+    leaves, nodes = state.tree.leaves, trial.state.tree.nodes
+    made = Split(
+        node=int(leaves["node"][leaf]),
+        feature=int(nodes.feature[0]),
+        threshold=float(nodes.threshold[0]),
+        rows=float(leaves["rows"][leaf]),
+        gain=trial.gain,
+        radius=0.0,
+        seen=int(state.tree.counters[N_LEARNT]),
+    )
+    trials.promote(state, leaf, trial)
+    return made
+
+
 def _least_demand(state: State, rule: SplitRule, rows: float, cells: Array) -> tuple[float, bool]:
     """What the statistic must exceed at least, and whether any positive gain will do."""
-    if rule.split_test == "schedule":
+    if rule.split_test in ("schedule", "eprocess"):
         least = LEAST_GAIN if rule.criterion == "likelihood" else 0.0
         return least, least == 0.0
     if rule.bound in CONFSEQ:

@@ -7,7 +7,7 @@ compiled functions take as arguments. The groups `Missing`, `Sketch` and `View` 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -153,12 +153,12 @@ class State:
     view: View | None
     mixture: Any  # a `mist.engine.mixture.Mixture`, or None
     options: Options
+    trials: dict[int, Any] = field(default_factory=dict)  # leaf: `mist.engine.trials.Batch`
 
     @property
     def nbytes(self) -> int:
         """Bytes of all arrays."""
-        groups = [getattr(self, field.name) for field in fields(self)]
-        return sum(array.nbytes for group in groups for array in _arrays(group))
+        return sum(array.nbytes for array in _arrays(self))
 
     @property
     def binary(self) -> bool | None:
@@ -178,14 +178,20 @@ def writable(group: Any) -> Any:
     if isinstance(group, np.ndarray):
         return group if group.flags.writeable else group.copy()
     if isinstance(group, tuple):
-        return type(group)(*(writable(part) for part in group))
+        parts = [writable(part) for part in group]
+        return type(group)(*parts) if hasattr(group, "_fields") else tuple(parts)
+    if isinstance(group, dict):
+        return {key: writable(part) for key, part in group.items()}
     return group
 
 
 def _arrays(group: Any) -> list[np.ndarray]:
     if isinstance(group, np.ndarray):
         return [group]
-    return [a for part in group for a in _arrays(part)] if isinstance(group, tuple) else []
+    if isinstance(group, State):
+        return [a for f in fields(group) for a in _arrays(getattr(group, f.name))]
+    parts = group.values() if isinstance(group, dict) else group
+    return [a for part in parts for a in _arrays(part)] if isinstance(group, tuple | dict) else []
 
 
 def _records(n: int, dtype: np.dtype[Any]) -> Any:
@@ -390,6 +396,10 @@ def widen(state: State, n_more: int, sketch_size: int | None) -> None:
         new = np.full((*array.shape[:-1], n_more), fill, array.dtype)
         return np.concatenate([array[..., :at], new, array[..., at:]], axis=-1)
 
+    for leaf, batch in state.trials.items():
+        for trial in batch.trials:
+            widen(trial.state, n_more, sketch_size)
+        state.trials[leaf] = batch._replace(used=wider(batch.used))
     tree.nodes.feature[tree.nodes.feature >= at] += n_more
     tree.counters[N_CONSTANT] += n_more
     products = tree.products

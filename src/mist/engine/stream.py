@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -41,6 +42,15 @@ from mist.engine.state import (
 DONE, FULL_CELLS, FULL_ITEMS, ATTEMPT, TEND = range(5)
 """Why `run` came back: all rows done, an array is full, a leaf is due for a split attempt, or a
 cell has components to tend."""
+
+
+class Notes(NamedTuple):
+    """What `run` notes of every row, so that a copy of a leaf can learn its rows beside it."""
+
+    leaf: Any  # int64 (n,): the leaf that the row reached; -1 if it was not learnt
+    chance: Any  # float64 (n,): the probability given to its class before it was learnt
+    only: int  # -1: ``leaf`` is written; else it is read, and rows of other leaves pass by
+
 
 _NEARLY_TIED = 1e-9
 _HUGE = 1e300
@@ -171,6 +181,16 @@ def _write_shares(scores, codes, n, ranks, parts, shares, i):
 
 
 @inlined
+def _chance(scores, codes, n, parts, code):
+    """The probability of one class."""
+    for k in range(n):
+        if codes[k] == code:
+            _softmax(scores, n, parts)
+            return parts[k]
+    return 0.0
+
+
+@inlined
 def _row_copies(cells, cell, w, seed, node, code):
     """Whole number of copies that stands for a weight; its fraction is drawn."""
     whole = math.floor(w)
@@ -183,15 +203,24 @@ def _row_copies(cells, cell, w, seed, node, code):
 
 
 @inlined
+def _learn_shared(tree, missing, options, X, i, code, w):
+    """Learn of a row what concerns the whole tree, wherever it goes."""
+    tree.nodes.mass[0] += w
+    learn_scale(tree, missing, X, i, w)
+    if options.balanced:
+        tree.totals[code] += w
+    tree.counters[N_LEARNT] += 1
+
+
+@inlined
 def _learn(tree, missing, sketch, view, mixture, room, options, leaf, cell, X, i, code, w, copies):
     """Learn one row at its leaf; room for it has been reserved."""
     nodes, leaves, cells = tree.nodes, tree.leaves, tree.cells
     node = np.int64(0)
-    nodes.mass[0] += w
     while nodes.feature[node] >= 0:
         node = _child(nodes, node, X[i, nodes.feature[node]])
         nodes.mass[node] += w
-    learn_scale(tree, missing, X, i, w)
+    _learn_shared(tree, missing, options, X, i, code, w)
     if cell < 0:
         cell = new_cell(tree, leaf, code)
         if missing is not None:
@@ -221,9 +250,6 @@ def _learn(tree, missing, sketch, view, mixture, room, options, leaf, cell, X, i
         if copies > 0 and cells.start[cell] >= 0:
             kll.update(tree, sketch, view, cell, X, i, copies, options.seed, node, code)
     leaves.rows[leaf] += w
-    if options.balanced:
-        tree.totals[code] += w
-    tree.counters[N_LEARNT] += 1
     return cell if due else -1
 
 
@@ -252,6 +278,7 @@ def run(
     ranks,
     out,
     shares,
+    notes,
 ):
     """Learn rows from ``start`` on; where ``out`` is given, predict each row first.
 
@@ -275,6 +302,8 @@ def run(
         Receives the predicted class codes, -1 where nothing was known.
     shares : float64 array of zeros, shape (n, n_codes), or None
         Receives the class probabilities beside ``out``, in the order of the ranks.
+    notes : Notes or None
+        Takes notes of the rows, or tells which of them pass by.
 
     Returns
     -------
@@ -289,9 +318,14 @@ def run(
     room = None if mixture is None else make_room(mixture)
     for i in range(start, X.shape[0]):
         code, w = codes[i], weights[i]
+        if notes is not None:  # noqa: SIM102 - only a bare test for None is decided beforehand
+            if notes.only >= 0 and notes.leaf[i] != notes.only:
+                if w > 0.0:
+                    _learn_shared(tree, missing, options, X, i, code, w)
+                continue
         node = route(nodes, X, i)
         leaf = nodes.leaf[node]
-        if out is not None:
+        if out is not None or notes is not None:
             if view is not None:
                 deviations(tree, missing, sigma)
             n = _score_leaf(
@@ -307,15 +341,21 @@ def run(
                 X,
                 i,
                 sigma,
-                shares is None,
+                shares is None and notes is None,
                 scores,
                 known,
             )
-            out[i] = _winner(scores, known, n, ranks, parts)
+            if out is not None:
+                out[i] = _winner(scores, known, n, ranks, parts)
             if shares is not None:
                 _write_shares(scores, known, n, ranks, parts, shares, i)
+            if notes is not None:
+                notes.chance[i] = _chance(scores, known, n, parts, code)
         if w == 0.0:
             continue
+        if notes is not None:  # noqa: SIM102
+            if notes.only < 0:
+                notes.leaf[i] = leaf
         cell = -1 if leaves.orphan[leaf] else find_cell(tree, leaf, code)
         # Nothing is changed before there is room for all that the row needs.
         if cell < 0 and not has_room_for_cell(tree):

@@ -73,12 +73,12 @@ def warm_up(model: Any, n_features: int, *, missing: bool = False) -> float:
         # Only the model itself may know its columns by name.
         binary = categorical_columns(model, tree.categorical_features, n_features)
         X[:, binary] = rng.integers(0, 2, X[:, binary].shape)
-        # Evidence is cheap here: the tree has to pass its test and split, too.
+        # Evidence is cheap here: the tree has to pass its test and split, too, or open trials.
         quick.set_params(
             grace_period=50,
             delta=0.9,
             tie_threshold=0.0,
-            split_test="gain",
+            split_test="eprocess" if model.split_test == "eprocess" else "gain",
             union_bound=False,
             categorical_features=binary,
         )

@@ -1,0 +1,69 @@
+"""A passage of rows through the compiled loop, and the room that it asks for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mist.engine.components import reserve_components, tend
+from mist.engine.state import State, reserve_cells, reserve_items
+from mist.engine.stream import ATTEMPT, FULL_CELLS, FULL_ITEMS, TEND, Notes, run
+
+Array = np.ndarray[Any, Any]
+
+
+def advance(
+    state: State,
+    X: Array,
+    codes: Array,
+    weights: Array,
+    start: int,
+    ranks: Array,
+    out: Array | None = None,
+    shares: Array | None = None,
+    notes: Notes | None = None,
+) -> tuple[int, int]:
+    """Learn rows from ``start`` on until the loop comes back, and do what it came back for.
+
+    Parameters and shapes as in `mist.engine.stream.run`.
+
+    Returns
+    -------
+    row, leaf : int
+        First row not yet learnt, and the leaf that is due for a split attempt or -1.
+    """
+    row, reason, detail = run(
+        state.tree,
+        state.missing,
+        state.sketch,
+        state.view,
+        state.mixture,
+        state.binary,
+        state.options,
+        X,
+        codes,
+        weights,
+        start,
+        ranks,
+        out,
+        shares,
+        notes,
+    )
+    if reason == FULL_CELLS:
+        reserve_cells(state, 1)
+        if state.mixture is not None:
+            reserve_components(state, 1)
+    elif reason == FULL_ITEMS:
+        reserve_items(state, detail)
+    elif reason == TEND:
+        tend(state, detail)
+        return row, _due(state, int(state.tree.cells.leaf[detail]))
+    return row, detail if reason == ATTEMPT else -1
+
+
+def _due(state: State, leaf: int) -> int:
+    """The leaf, if a split attempt is due there; else -1."""
+    leaves = state.tree.leaves
+    tried = leaves.rows[leaf] // state.options.grace_period
+    return leaf if tried > leaves.tried[leaf] else -1

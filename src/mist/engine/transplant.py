@@ -1,0 +1,171 @@
+"""Leaves with all they hold, copied from one tree to another."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mist.engine import kll
+from mist.engine.components import components_of, open_trial, reserve_components
+from mist.engine.mixture import new_component, new_mixture
+from mist.engine.state import (
+    CAPS,
+    EPOCH,
+    N_CONSTANT,
+    N_LEARNT,
+    ROOMS,
+    Missing,
+    State,
+    append_cells,
+    leaf_cells,
+    new_state,
+    reserve_cells,
+    reserve_items,
+)
+
+Array = np.ndarray[Any, Any]
+
+_OF_LEAF = ("rows", "weight", "clock", "refresh_at", "epoch", "sketched", "orphan")
+_OF_CELL = ("weight", "mass", "count", "norm", "steps")
+_OF_SKETCH = ("used", "levels", "flips", "median_at")
+_OF_COMPONENT = ("mass", "log_mass", "base", "constant", "tried")
+
+
+def one_leaf_state(state: State, leaf: int) -> State:
+    """A state whose one leaf is a copy of a leaf of another.
+
+    What all leaves share (the scale of the columns, the totals of the classes) is copied as well.
+    Trials of components are left out.
+
+    Parameters
+    ----------
+    state : State
+        The model; unchanged.
+    leaf : int
+        Index of the leaf in ``state.tree.leaves``.
+
+    Returns
+    -------
+    State
+        A tree of one leaf, which shares no memory with the model.
+    """
+    d = state.n_features
+    mixture = None if state.mixture is None else new_mixture(state.mixture.growth, d)
+    size = None if state.sketch is None else int(state.sketch.plan[CAPS, 0])
+    out = new_state(d, state.options, size, mixture)
+    out.tree.nodes.mass[0] = state.tree.nodes.mass[0]
+    out.tree.scale[:] = state.tree.scale
+    shared = [EPOCH, N_CONSTANT, N_LEARNT]
+    out.tree.counters[shared] = state.tree.counters[shared]
+    out.tree = out.tree._replace(totals=state.tree.totals.copy())
+    if state.missing is not None:
+        out.missing = Missing(
+            cell=np.zeros((len(out.tree.cells), d)),
+            leaf=np.zeros((1, d)),
+            scale=state.missing.scale.copy(),
+        )
+    copy_leaf(state, leaf, out, 0, with_trials=False)
+    return out
+
+
+def copy_leaf(source: State, leaf: int, target: State, slot: int, *, with_trials: bool) -> None:
+    """Copy all that a leaf holds to an empty leaf of another state.
+
+    Parameters
+    ----------
+    source : State
+        Where the leaf is; unchanged.
+    leaf : int
+        Its index in ``source.tree.leaves``.
+    target : State
+        A state of the same columns and options, and with missing values counted if those of the
+        source are; changed in place.
+    slot : int
+        Index in ``target.tree.leaves`` of a leaf without cells.
+    with_trials : bool
+        Whether components take their trials along.
+    """
+    olds = leaf_cells(source.tree, leaf)
+    reserve_cells(target, olds.size)
+    tree, old_tree = target.tree, source.tree
+    news = append_cells(tree, slot, old_tree.cells.code[olds])
+    for name in _OF_LEAF:
+        tree.leaves[name][slot] = old_tree.leaves[name][leaf]
+    for name in _OF_CELL:
+        tree.cells[name][news] = old_tree.cells[name][olds]
+    tree.spread[slot] = old_tree.spread[leaf]
+    tree.stats[news] = old_tree.stats[olds]
+    tree.products[news] = old_tree.products[olds]
+    if target.missing is not None:
+        assert source.missing is not None
+        target.missing.cell[news] = source.missing.cell[olds]
+        target.missing.leaf[slot] = source.missing.leaf[leaf]
+    if target.mixture is not None:
+        target.mixture.pooled[slot] = source.mixture.pooled[leaf]
+        target.mixture.fresh[slot] = source.mixture.fresh[leaf]
+    for old, new in zip(olds.tolist(), news.tolist(), strict=True):
+        if target.sketch is not None and old_tree.cells.start[old] >= 0:
+            _copy_sketch(source, old, target, new)
+        if target.mixture is not None:
+            _copy_components(source, old, target, new, with_trials)
+
+
+def _copy_sketch(source: State, old: int, target: State, new: int) -> None:
+    assert source.sketch is not None
+    assert target.sketch is not None
+    olds = source.tree.cells
+    size = int(source.sketch.plan[ROOMS, olds.room[old]])
+    lacking = kll.block_lacking(target.tree, target.sketch, size)
+    if lacking > 0:
+        reserve_items(target, lacking)
+    kll.new_sketch(target.tree, target.sketch, target.view, new, size)
+    cells = target.tree.cells
+    for name in _OF_SKETCH:
+        cells[name][new] = olds[name][old]
+    here, there = int(cells.start[new]), int(olds.start[old])
+    target.sketch.items[here : here + size] = source.sketch.items[there : there + size]
+    for mine, other in (
+        (target.sketch.sizes, source.sketch.sizes),
+        (target.sketch.ends, source.sketch.ends),
+        (target.sketch.medians, source.sketch.medians),
+    ):
+        mine[new] = other[old]
+    if target.view is not None:
+        assert source.view is not None
+        width = target.sketch.items.shape[1]
+        block, other_block = (slice(at * width, (at + size) * width) for at in (here, there))
+        target.view.values[block] = source.view.values[other_block]
+        target.view.mass[block] = source.view.mass[other_block]
+        target.view.count[new] = source.view.count[old]
+
+
+def _copy_components(source: State, old: int, target: State, new: int, with_trials: bool) -> None:
+    theirs = source.mixture
+    olds = components_of(theirs, old)
+    reserve_components(target, len(olds))
+    for component in olds:
+        mixture = target.mixture
+        born = int(new_component(mixture, new))
+        for name in _OF_COMPONENT:
+            mixture.components[name][born] = theirs.components[name][component]
+        for mine, other in zip(mixture.own, theirs.own, strict=True):
+            mine[born] = other[component]
+        mixture.factor[born] = theirs.factor[component]
+        if with_trials and theirs.components.trial[component] >= 0:
+            _copy_trial(source, component, target, born)
+    if olds:
+        target.mixture.cells.total[new] = theirs.cells.total[old]
+        target.mixture.cells.log_total[new] = theirs.cells.log_total[old]
+
+
+def _copy_trial(source: State, component: int, target: State, born: int) -> None:
+    theirs = source.mixture
+    there, here = int(theirs.components.trial[component]), open_trial(target, born)
+    mixture = target.mixture
+    mixture.components.seen[born] = theirs.components.seen[component]
+    mixture.components.due[born] = theirs.components.due[component]
+    mixture.evidence[here] = theirs.evidence[there]
+    each = 2 * mixture.growth.pairs + 1
+    for mine, other in zip(mixture.candidates, theirs.candidates, strict=True):
+        mine[here * each : (here + 1) * each] = other[there * each : (there + 1) * each]

@@ -1,0 +1,231 @@
+"""Splits on trial: what the children of a leaf would predict, told before the leaf is split.
+
+Beside a leaf stand up to four *trials*, each a copy of the leaf that was split on another column.
+Every row that reaches the leaf is predicted by the leaf and by the trials, and then all of them
+learn it. The score of a trial is the probability that its child gave to the class of the row,
+less the one that the leaf gave: a number in [-1, 1], on which `mist.engine.betting` stakes a
+capital. A trial whose capital has grown enough takes the place of the leaf, with all that its
+children have learnt.
+
+The trials of a leaf make a *batch*, and if the conditional mean of a trial's score is never above
+0, the capital of 1 ever exceeds c with probability at most 1/c (Ville's inequality). Of M trials
+side by side each must exceed M k (k + 1) / delta in the k-th batch of the leaf: summed over the
+batches, a leaf ever splits where nothing is won with probability delta at most.
+
+Related: Amoukou, Mishra and Veloso, "Correcting split selection in online decision trees via
+anytime-valid inference", 2026.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from mist.engine.betting import BETS, bet, wealth
+from mist.engine.compiled import exact
+from mist.engine.components import release
+from mist.engine.inheritance import split_leaf
+from mist.engine.kll import free_sketch
+from mist.engine.passage import advance
+from mist.engine.state import (
+    State,
+    clear_leaf,
+    detach_cells,
+    free_cells,
+    leaf_cells,
+    new_leaf,
+    new_node,
+    reserve_codes,
+    reserve_missing,
+    reserve_nodes,
+)
+from mist.engine.stream import Notes
+from mist.engine.transplant import copy_leaf, one_leaf_state
+
+Array = np.ndarray[Any, Any]
+
+MOST_TRIALS = 4
+"""Columns that are on trial at a leaf side by side."""
+
+NEVER = 2**62
+"""The grace period of a tree that is not to be split."""
+
+
+class Trial(NamedTuple):
+    """A copy of a leaf, split on one column."""
+
+    state: State  # node 0 is the split
+    gain: float  # of the split, when the trial was opened
+    capital: Array  # float64 (4,): of the gamblers of `mist.engine.betting`
+    most: Array  # float64 (1,): their largest wealth so far
+
+
+class Batch(NamedTuple):
+    """The trials beside a leaf."""
+
+    number: int  # how many batches the leaf has had, this one included
+    opened: float  # weight observed at the leaf when they were opened
+    used: Array  # bool (d,): columns that have been on trial in this round of the columns
+    trials: tuple[Trial, ...]
+
+
+def new_notes(n: int) -> Notes:
+    """Room for the notes of n rows."""
+    return Notes(np.full(n, -1, np.int64), np.zeros(n), -1)
+
+
+def open_batch(
+    state: State, leaf: int, gains: Array, places: Array, inheritance: str | None, discount: float
+) -> None:
+    """Put the next columns on trial in place of those that are; a full round begins anew.
+
+    Parameters
+    ----------
+    state : State
+        The model; its ``trials`` are changed.
+    leaf : int
+        Index of the leaf.
+    gains, places : ndarray, shape (d,)
+        Gain and threshold of every column's best split; without gain a column gets no trial.
+    inheritance, discount
+        What the children get, see `mist.engine.inheritance.split_leaf`.
+    """
+    before = state.trials.pop(leaf, None)
+    used = np.zeros(len(gains), np.bool_) if before is None else before.used
+    if not ((gains > 0.0) & ~used).any():
+        used = np.zeros(len(gains), np.bool_)
+    order = np.argsort(-gains, kind="stable")
+    columns = [int(j) for j in order if gains[j] > 0.0 and not used[j]][:MOST_TRIALS]
+    if not columns:
+        return
+    trials = []
+    for column in columns:
+        children = one_leaf_state(state, leaf)
+        split_leaf(children, 0, column, float(places[column]), inheritance, discount)
+        children.options = children.options._replace(grace_period=NEVER)
+        trials.append(Trial(children, float(gains[column]), np.ones(len(BETS)), np.ones(1)))
+    used = used.copy()
+    used[columns] = True
+    state.trials[leaf] = Batch(
+        number=1 if before is None else before.number + 1,
+        opened=float(state.tree.leaves.rows[leaf]),
+        used=used,
+        trials=tuple(trials),
+    )
+
+
+def follow(
+    state: State,
+    X: Array,
+    codes: Array,
+    weights: Array,
+    ranks: Array,
+    notes: Notes,
+    first: int,
+    last: int,
+) -> None:
+    """Let all trials predict, and then learn, the rows that the tree has just learnt.
+
+    A row counts once, whatever its weight: the gamblers need scores in [-1, 1].
+
+    Parameters
+    ----------
+    state : State
+        The model; its ``trials`` are changed in place.
+    X, codes, weights, ranks
+        As for `mist.engine.stream.run`.
+    notes : Notes
+        What the tree noted of the rows.
+    first, last : int
+        The rows from ``first`` on and before ``last``.
+    """
+    rows = slice(first, last)
+    X, codes, weights, reached = X[rows], codes[rows], weights[rows], notes.leaf[rows]
+    chance = np.empty(len(X))
+    for leaf, batch in state.trials.items():
+        for trial in batch.trials:
+            children = trial.state
+            if state.missing is not None and children.missing is None:
+                reserve_missing(children)
+            if state.options.balanced:
+                reserve_codes(children, len(ranks))
+            beside = Notes(reached, chance, leaf)
+            row = 0
+            while row < len(X):
+                row, _ = advance(children, X, codes, weights, row, ranks, notes=beside)
+            stake(trial.capital, trial.most, reached, leaf, notes.chance[rows], chance)
+
+
+@exact
+def stake(capital, most, reached, leaf, alone, divided):
+    """Bet on every row of a leaf that its children give its class a higher probability.
+
+    Parameters
+    ----------
+    capital : float64 array, shape (4,)
+        Changed in place.
+    most : float64 array, shape (1,)
+        The largest wealth so far, changed in place.
+    reached : int64 array, shape (n,)
+        The leaf of every row.
+    leaf : int
+        Whose rows count.
+    alone, divided : float64 arrays, shape (n,)
+        Probabilities given to the classes of the rows by the leaf and by its children.
+
+    Examples
+    --------
+    >>> capital, most = np.ones(4), np.ones(1)
+    >>> stake(capital, most, np.array([0, 1, 0]), 0, np.full(3, 0.2), np.array([0.8, 0.0, 0.1]))
+    >>> capital.round(3), most.round(4)
+    (array([1.025, 1.059, 1.145, 1.321]), array([1.1755]))
+    """
+    for i in range(reached.size):
+        if reached[i] == leaf:
+            bet(capital, divided[i] - alone[i])
+            most[0] = max(most[0], wealth(capital))
+
+
+def winner(batch: Batch, delta: float) -> Trial | None:
+    """The trial that has earned the place of its leaf, of several the richest; or None."""
+    needed = len(batch.trials) * batch.number * (batch.number + 1) / delta
+    earned = [trial for trial in batch.trials if trial.most[0] > needed]
+    return max(earned, key=lambda trial: float(wealth(trial.capital)), default=None)
+
+
+def promote(state: State, leaf: int, trial: Trial) -> None:
+    """Put a trial in the place of its leaf; the other trials of the leaf end.
+
+    Parameters
+    ----------
+    state : State
+        The model; changed in place.
+    leaf : int
+        Index of the leaf.
+    trial : Trial
+        One of its trials, which has learnt all rows since.
+    """
+    del state.trials[leaf]
+    reserve_nodes(state)
+    tree, source = state.tree, trial.state.tree
+    olds = leaf_cells(tree, leaf)
+    detach_cells(tree, leaf)
+    for cell in olds:
+        if state.sketch is not None:
+            free_sketch(tree, state.sketch, cell)
+        if state.mixture is not None:
+            release(state.mixture, int(cell))
+    free_cells(tree, olds)
+    node, nodes = int(tree.leaves.node[leaf]), tree.nodes
+    sides = [int(source.nodes.left[0]), int(source.nodes.right[0])]
+    children = [new_node(tree, nodes.depth[node]) for _ in sides]
+    nodes.feature[node], nodes.threshold[node] = source.nodes.feature[0], source.nodes.threshold[0]
+    nodes.left[node], nodes.right[node], nodes.leaf[node] = *children, -1
+    clear_leaf(tree, leaf, children[0], 0)
+    slots = [leaf, new_leaf(tree, children[1], 0)]
+    for side, child, slot in zip(sides, children, slots, strict=True):
+        nodes.mass[child] = source.nodes.mass[side]
+        copy_leaf(trial.state, int(source.nodes.leaf[side]), state, slot, with_trials=True)
+        tried = state.tree.leaves.rows[slot] // state.options.grace_period
+        state.tree.leaves.tried[slot] = int(tried)
