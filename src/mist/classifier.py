@@ -11,8 +11,10 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils import Tags
 
 from mist.engine import inspection
+from mist.engine.conformity import count_masses, new_conformity, write_p_values
 from mist.engine.growth import Split, SplitRule, learn
 from mist.engine.inheritance import n_splits
+from mist.engine.marginal import write_marginals
 from mist.engine.mixture import MOST_DIVIDED, Mixture, growth_of, new_mixture
 from mist.engine.state import (
     FULL,
@@ -29,11 +31,19 @@ from mist.engine.state import (
     widen,
     writable,
 )
-from mist.engine.stream import first_missing, leaf_nodes, predict_rows
+from mist.engine.stream import first_missing, leaf_nodes, predict_rows, write_densities
 from mist.estimator import size_of, take_over, without_trace
 from mist.labels import Labels
 from mist.leaves import gini_impurity, mean_classes, weighted_impurity
-from mist.options import CHOICES, COUNTS_OR_NONE, RANGES, check_change, check_options, seed_of
+from mist.options import (
+    CHOICES,
+    COUNTS_OR_NONE,
+    RANGES,
+    SWITCHES,
+    check_change,
+    check_options,
+    seed_of,
+)
 from mist.rows import (
     Array,
     categorical_columns,
@@ -58,7 +68,7 @@ _MOST_CORRELATED = 1024
 """Numeric columns of which covariances are kept at most: 4 MB a component at this limit."""
 
 _NO_LIMIT = 2**31 - 1
-_OPTIONS = (*CHOICES, *RANGES, *COUNTS_OR_NONE, "max_features", "union_bound")
+_OPTIONS = (*CHOICES, *RANGES, *COUNTS_OR_NONE, *SWITCHES, "max_features")
 _LEARNT = (
     "_options",
     "_rule",
@@ -197,6 +207,9 @@ class MistClassifier(ClassifierMixin, BaseEstimator):
         The first serves accuracy, the second the mean recall of the classes.
     max_components : int, default=16
         Gaussians a class at a leaf may have with ``leaf="mixture"``.
+    open_world : bool, default=False
+        Keep what `novelty` needs: each row is also scored before it is learnt, and each class
+        remembers its last 256 scores. Predictions are the same.
     categorical_features : None, array-like of int, str or bool, default=None
         The 0/1 columns, as indices, names or mask. They get a Bernoulli likelihood and the
         threshold 0.5.
@@ -242,8 +255,9 @@ class MistClassifier(ClassifierMixin, BaseEstimator):
 
     With `set_params`, options of the split may change while the model learns. Those that
     shape what is kept (``leaf``, ``grace_period``, ``sketch_size``, ``bandwidth``,
-    ``smoothing``, ``max_classes_per_leaf``, whether sketches are kept, and whether inheritance
-    is joint) may not; ``categorical_features`` and ``random_state`` are read at the first row.
+    ``smoothing``, ``max_classes_per_leaf``, ``open_world``, whether sketches are kept, and whether
+    inheritance is joint) may not; ``categorical_features`` and ``random_state`` are read at the
+    first row.
 
     References
     ----------
@@ -286,6 +300,7 @@ class MistClassifier(ClassifierMixin, BaseEstimator):
         smoothing: float = 1e-3,
         class_prior: str = "counts",
         max_components: int = 16,
+        open_world: bool = False,
         categorical_features: Any = None,
         max_leaves: int | None = None,
         max_classes_per_leaf: int | None = None,
@@ -310,6 +325,7 @@ class MistClassifier(ClassifierMixin, BaseEstimator):
         self.smoothing = smoothing
         self.class_prior = class_prior
         self.max_components = max_components
+        self.open_world = open_world
         self.categorical_features = categorical_features
         self.max_leaves = max_leaves
         self.max_classes_per_leaf = max_classes_per_leaf
@@ -522,9 +538,12 @@ class MistClassifier(ClassifierMixin, BaseEstimator):
             balanced=self.class_prior == "balanced",
             products=self.inheritance == "joint" and self.leaf in ("gaussian", "sketch"),
         )
-        return new_state(
+        state = new_state(
             n_features, options, self._sketch_size(), self._new_mixture(options, n_features)
         )
+        if self.open_world:
+            state.conformity = new_conformity()
+        return state
 
     def _new_mixture(self, options: Options, n_features: int) -> Mixture | None:
         if not self._correlates:
@@ -647,6 +666,104 @@ class MistClassifier(ClassifierMixin, BaseEstimator):
             return {}
         shares = self._predict_proba(self._row_to_answer(x))[0]
         return dict(zip(self.classes_.tolist(), shares.tolist(), strict=True))
+
+    def score_samples(self, X: Any) -> Array:
+        """Natural logarithm of the density of every row, whatever its class.
+
+        The sum over the classes at the row's leaf of P(class, leaf) p(row | class, leaf), in the
+        units of the columns. With ``class_prior="balanced"`` all classes are equally probable.
+
+        Parameters
+        ----------
+        X : array-like or data frame, shape (n, d)
+            Numbers; NaN is missing, and then the density is that of the other columns.
+
+        Returns
+        -------
+        ndarray of float64, shape (n,)
+            Comparable between rows that have values in the same columns. Numeric columns that
+            never varied are left out; 0/1 columns count by their probabilities.
+
+        Raises
+        ------
+        NotFittedError
+            If nothing was learnt yet.
+        ValueError
+            With ``leaf="majority"``, which has no densities.
+
+        Examples
+        --------
+        >>> model = MistClassifier().fit([[-1.0], [1.0]], ["a", "a"])
+        >>> model.score_samples([[0.0], [3.0]]).round(3)
+        array([-0.919, -5.419])
+        """
+        X = self._checked(X)
+        densities, held = self._densities(X)
+        balanced = self._state.options.balanced
+        shares = (held > 0.0).astype(np.float64) if balanced else held
+        out = np.empty(len(X))
+        write_marginals(densities, shares / shares.sum(), out)
+        return out
+
+    def novelty(self, X: Any) -> Array:
+        """P-value of every row belonging to a class learnt so far; a small one means novel.
+
+        Just before a row is learnt, the model scores it by its density in its class, and each
+        class remembers its last scores. The p-value of a row in a class is the share of the
+        scores that are no better than the row's own, ``(1 + below) / (1 + all)``. The answer is the
+        largest over the classes. If rows of known classes come as they did before, no more than
+        about a share ``p`` of them has an answer of ``p`` or less.
+
+        Parameters
+        ----------
+        X : array-like or data frame, shape (n, d)
+            Numbers; NaN is missing.
+
+        Returns
+        -------
+        ndarray of float64, shape (n,)
+            In (0, 1], and never below 1/257 with weights of 1. A class counts once it has 20
+            scores, which begin with its eleventh row; rows of rarer classes are novel. Where
+            nothing can be told, the answer is 1: before any class has so many scores, and at a
+            leaf that has neither learnt nor inherited anything.
+
+        Raises
+        ------
+        NotFittedError
+            If nothing was learnt yet.
+        ValueError
+            If the model was not made with ``open_world=True``.
+
+        Examples
+        --------
+        >>> X = np.random.default_rng(0).normal(size=(300, 1))
+        >>> model = MistClassifier(open_world=True).fit(X, ["known"] * 300)
+        >>> model.novelty([[0.0], [9.0]]).round(2)
+        array([0.8, 0. ])
+        """
+        X = self._checked(X)
+        if self._state.conformity is None:
+            raise ValueError(
+                "novelty needs scores that are taken while the model learns: make it with "
+                "open_world=True and learn the rows anew"
+            )
+        p = np.empty(len(X))
+        write_p_values(self._state.conformity, self._densities(X)[0], p)
+        nodes = np.empty(len(X), dtype=np.int64)
+        leaf_nodes(self._state.tree.nodes, X, nodes)
+        tree = self._state.tree
+        p[tree.leaves.orphan[tree.nodes.leaf[nodes]] == 1] = 1.0
+        return p
+
+    def _densities(self, X: Array) -> tuple[Array, Array]:
+        """Log p(row, leaf | class) of checked rows by class code, and the mass of each class."""
+        if self._state.options.leaf == MAJORITY:
+            raise ValueError("leaf='majority' has no densities: use leaf='gaussian' or another")
+        held = np.empty(len(self._labels.columns))
+        count_masses(self._state.tree, held)
+        densities = np.full((len(X), len(held)), -np.inf)
+        write_densities(*self._parts(X), X, held, densities)
+        return densities, held
 
     def apply(self, X: Any) -> Array:
         """Leaf of every row.

@@ -40,10 +40,13 @@ FIXED = (
     "smoothing",
     "max_classes_per_leaf",
     "max_components",
+    "open_world",
 )
 """Options that cannot change once a row is learnt."""
 
 COUNTS_OR_NONE = ("max_leaves", "max_classes_per_leaf")
+
+SWITCHES = ("union_bound", "open_world")
 
 
 def check_options(params: dict[str, Any]) -> None:
@@ -84,8 +87,13 @@ def check_options(params: dict[str, Any]) -> None:
     number = isinstance(share, numbers.Real) and not isinstance(share, bool)
     if share is not None and not (number and 0 < float(share) <= 1):
         raise ValueError(f"max_features={share!r} must be None or a share of the columns in (0, 1]")
-    if not isinstance(params["union_bound"], bool | np.bool_):
-        raise ValueError(f"union_bound={params['union_bound']!r} must be True or False")
+    for name in SWITCHES:
+        if not isinstance(params[name], bool | np.bool_):
+            raise ValueError(f"{name}={params[name]!r} must be True or False")
+    if params["open_world"] and params["leaf"] == "majority":
+        raise ValueError(
+            "open_world=True needs densities, and leaf='majority' has none: use leaf='gaussian'"
+        )
     if params["criterion"] == "info_gain" and params["bound"] != "hoeffding":
         raise ValueError(
             f"bound={params['bound']!r} is derived for the Gini gain; "

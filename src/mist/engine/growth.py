@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mist.engine import thresholds, trials
+from mist.engine.conformity import count_masses, reserve_classes
 from mist.engine.confseq import leaf_radius, noise
 from mist.engine.criterion import best_splits, leaf_impurity, radius
 from mist.engine.inheritance import split_leaf
@@ -103,6 +104,8 @@ def learn(
     splits: list[Split] = []
     if state.options.balanced:
         reserve_codes(state, len(ranks))
+    if state.conformity is not None:
+        reserve_classes(state, len(ranks))
     row, n = 0, len(X)
     trying = rule.split_test == "eprocess"
     notes = trials.new_notes(n if trying else 0)
@@ -140,6 +143,8 @@ def learn(
             if leaf >= 0:
                 made = attempt(state, rule, leaf)
                 splits += [made] if made else []
+                if made and state.conformity is not None:
+                    count_masses(state.tree, state.conformity.held)
     return splits
 
 

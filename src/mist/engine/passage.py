@@ -49,6 +49,7 @@ def advance(
         out,
         shares,
         notes,
+        state.conformity,
     )
     if reason == FULL_CELLS:
         reserve_cells(state, 1)

@@ -154,6 +154,7 @@ class State:
     mixture: Any  # a `mist.engine.mixture.Mixture`, or None
     options: Options
     trials: dict[int, Any] = field(default_factory=dict)  # leaf: `mist.engine.trials.Batch`
+    conformity: Any = None  # a `mist.engine.conformity.Conformity`, or None
 
     @property
     def nbytes(self) -> int:

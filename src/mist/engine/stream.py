@@ -9,7 +9,9 @@ import numpy as np
 
 from mist.engine import kll
 from mist.engine.compiled import exact, inlined
+from mist.engine.conformity import MATURE, count_masses, remember
 from mist.engine.density import deviations, sketch_score
+from mist.engine.marginal import class_density, overall_density, settle
 from mist.engine.mixture import (
     has_room_for_component,
     learn_mixture,
@@ -263,6 +265,21 @@ def _forget_orphan(tree, leaf):
 
 
 @exact
+def _joint_density(
+    tree, missing, sketch, view, mixture, holes, binary, options, leaf, cell, row, sigma, held
+):
+    """Log p(row, leaf | class) of a settled row."""
+    if tree.leaves.orphan[leaf]:
+        # Without any row of its own a leaf knows no more of its classes than their masses.
+        density = overall_density(tree, missing, row, options.n_numeric)
+    else:
+        density = class_density(
+            tree, missing, sketch, view, mixture, holes, binary, options, leaf, cell, row, sigma
+        )
+    return density + math.log(tree.cells.mass[cell] / held[tree.cells.code[cell]])
+
+
+@exact
 def run(
     tree,
     missing,
@@ -279,6 +296,7 @@ def run(
     out,
     shares,
     notes,
+    conformity,
 ):
     """Learn rows from ``start`` on; where ``out`` is given, predict each row first.
 
@@ -304,6 +322,8 @@ def run(
         Receives the class probabilities beside ``out``, in the order of the ranks.
     notes : Notes or None
         Takes notes of the rows, or tells which of them pass by.
+    conformity : Conformity or None
+        Where given, each row is scored under its class before it is learnt.
 
     Returns
     -------
@@ -316,6 +336,7 @@ def run(
     known = np.empty(ranks.size, np.int64)
     sigma = np.empty(options.n_numeric)
     room = None if mixture is None else make_room(mixture)
+    settled = None if conformity is None else np.empty((1, X.shape[1]))
     for i in range(start, X.shape[0]):
         code, w = codes[i], weights[i]
         if notes is not None:  # noqa: SIM102 - only a bare test for None is decided beforehand
@@ -368,11 +389,38 @@ def run(
             lacking = kll.rows_lacking(tree, sketch, cell, copies)
             if lacking > 0:
                 return i, FULL_ITEMS, lacking
+        if conformity is not None and not leaves.orphan[leaf] and conformity.seen[code] >= MATURE:
+            if view is not None:
+                deviations(tree, missing, sigma)
+            score = -np.inf
+            if cell >= 0:
+                settle(tree, X, i, options.n_numeric, settled)
+                score = _joint_density(
+                    tree,
+                    missing,
+                    sketch,
+                    view,
+                    mixture,
+                    missing,
+                    binary,
+                    options,
+                    leaf,
+                    cell,
+                    settled,
+                    sigma,
+                    conformity.held,
+                )
+            remember(conformity, code, score, w)
         if leaves.orphan[leaf]:
             _forget_orphan(tree, leaf)
+            if conformity is not None:
+                count_masses(tree, conformity.held)
         due = _learn(
             tree, missing, sketch, view, mixture, room, options, leaf, cell, X, i, code, w, copies
         )
+        if conformity is not None:
+            conformity.held[code] += w
+            conformity.seen[code] += w
         if due >= 0:
             return i + 1, TEND, due
         if math.floor(leaves.rows[leaf] / options.grace_period) > leaves.tried[leaf]:
@@ -430,6 +478,50 @@ def predict_rows(
             out[i] = _winner(scores, known, n, ranks, parts)
         if shares is not None:
             _write_shares(scores, known, n, ranks, parts, shares, i)
+
+
+@exact
+def write_densities(
+    tree, missing, sketch, view, mixture, holes, binary, options, X, held, densities
+):
+    """Write log p(row, leaf | class) for every row and every class with a cell at the row's leaf.
+
+    Parameters
+    ----------
+    tree, missing, sketch, view, mixture, holes, binary, options
+        As for `predict_rows`.
+    X : float64 array, shape (n, d)
+        Rows in internal column order.
+    held : float64 array, shape (n_codes,)
+        Mass of each class over all leaves.
+    densities : float64 array, shape (n, n_codes)
+        Receives the densities; the entries of other classes are left as they are.
+    """
+    leaves, cells = tree.leaves, tree.cells
+    sigma, row = np.empty(options.n_numeric), np.empty((1, X.shape[1]))
+    if view is not None:
+        deviations(tree, missing, sigma)
+    for i in range(X.shape[0]):
+        leaf = tree.nodes.leaf[route(tree.nodes, X, i)]
+        settle(tree, X, i, options.n_numeric, row)
+        cell = leaves.first[leaf]
+        while cell >= 0:
+            densities[i, cells.code[cell]] = _joint_density(
+                tree,
+                missing,
+                sketch,
+                view,
+                mixture,
+                holes,
+                binary,
+                options,
+                leaf,
+                cell,
+                row,
+                sigma,
+                held,
+            )
+            cell = cells.next[cell]
 
 
 @exact

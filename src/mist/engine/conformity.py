@@ -1,0 +1,102 @@
+"""How rows fit the classes seen so far: each class remembers the densities of its last rows.
+
+A row is scored just before it is learnt, by the log density that its own class gives it. The rank
+of a new row's density among those scores is a p-value in the manner of split-conformal prediction.
+Early scores are left out, and old ones forgotten: they are those of a model that has changed since.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from mist.engine.compiled import exact, inlined
+from mist.engine.state import N_CELLS, State, grown, next_size
+
+MATURE = 10.0
+"""Weight that a class must have learnt before its rows are scored."""
+
+REMEMBERED = 256
+"""Scores that a class keeps: the last ones."""
+
+ENOUGH = 20.0
+"""Weight of the scores below which a class says nothing."""
+
+
+class Conformity(NamedTuple):
+    """What each class remembers; rows are class codes."""
+
+    held: Any  # float64 (codes,): mass over all leaves
+    seen: Any  # float64 (codes,): weight learnt
+    scored: Any  # int64 (codes,): rows scored so far
+    scores: Any  # float64 (codes, REMEMBERED)
+    weights: Any  # float64 (codes, REMEMBERED): 0 where there is no score yet
+
+
+def new_conformity() -> Conformity:
+    """Return the memory of a model that knows no class."""
+    return Conformity(
+        held=np.zeros(0),
+        seen=np.zeros(0),
+        scored=np.zeros(0, np.int64),
+        scores=np.zeros((0, REMEMBERED)),
+        weights=np.zeros((0, REMEMBERED)),
+    )
+
+
+def reserve_classes(state: State, n_codes: int) -> None:
+    """Make room for so many classes."""
+    conformity = state.conformity
+    n = next_size(len(conformity.held), n_codes)
+    state.conformity = Conformity(*(grown(array, n) for array in conformity))
+
+
+@exact
+def count_masses(tree, held):
+    """Write the mass of every class over all leaves."""
+    held[:] = 0.0
+    for cell in range(tree.counters[N_CELLS]):
+        if tree.cells.leaf[cell] >= 0:
+            held[tree.cells.code[cell]] += tree.cells.mass[cell]
+
+
+@inlined
+def remember(conformity, code, score, w):
+    """Add the score of a row of weight w; with the memory full, it takes the oldest one's place."""
+    at = conformity.scored[code] % REMEMBERED
+    conformity.scores[code, at] = score
+    conformity.weights[code, at] = w
+    conformity.scored[code] += 1
+
+
+@exact
+def write_p_values(conformity, densities, p):
+    """Write the largest p-value over the classes with enough scores; 1 if there is none.
+
+    Parameters
+    ----------
+    conformity : Conformity
+        The scores.
+    densities : float64 array, shape (n, n_codes)
+        Log density of each row in each class.
+    p : float64 array, shape (n,)
+        Receives the p-values.
+    """
+    p[:] = 0.0
+    for code in range(densities.shape[1]):
+        total = 0.0
+        for k in range(REMEMBERED):
+            total += conformity.weights[code, k]
+        if total < ENOUGH:
+            continue
+        for i in range(p.size):
+            # No branch here: it could not be predicted.
+            below = 0.0
+            for k in range(REMEMBERED):
+                less = conformity.scores[code, k] <= densities[i, code]
+                below += conformity.weights[code, k] * less
+            p[i] = max(p[i], (1.0 + below) / (1.0 + total))
+    for i in range(p.size):
+        if p[i] == 0.0:
+            p[i] = 1.0
