@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import Tags
+from sklearn.utils.metaestimators import available_if
 
 from mist.engine import inspection
 from mist.engine.conformity import count_masses, new_conformity, write_p_values
@@ -138,6 +139,12 @@ class TreeView(NamedTuple):
     left: Array
     right: Array
     depth: Array
+
+
+def _has_densities(model: MistClassifier) -> bool:
+    if model.leaf == "majority":
+        raise AttributeError("leaf='majority' has no densities: use leaf='gaussian' or another")
+    return True
 
 
 class MistClassifier(ClassifierMixin, BaseEstimator):
@@ -667,6 +674,7 @@ class MistClassifier(ClassifierMixin, BaseEstimator):
         shares = self._predict_proba(self._row_to_answer(x))[0]
         return dict(zip(self.classes_.tolist(), shares.tolist(), strict=True))
 
+    @available_if(_has_densities)
     def score_samples(self, X: Any) -> Array:
         """Natural logarithm of the density of every row, whatever its class.
 
@@ -688,7 +696,7 @@ class MistClassifier(ClassifierMixin, BaseEstimator):
         ------
         NotFittedError
             If nothing was learnt yet.
-        ValueError
+        AttributeError
             With ``leaf="majority"``, which has no densities.
 
         Examples
@@ -757,8 +765,6 @@ class MistClassifier(ClassifierMixin, BaseEstimator):
 
     def _densities(self, X: Array) -> tuple[Array, Array]:
         """Log p(row, leaf | class) of checked rows by class code, and the mass of each class."""
-        if self._state.options.leaf == MAJORITY:
-            raise ValueError("leaf='majority' has no densities: use leaf='gaussian' or another")
         held = np.empty(len(self._labels.columns))
         count_masses(self._state.tree, held)
         densities = np.full((len(X), len(held)), -np.inf)

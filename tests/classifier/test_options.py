@@ -40,6 +40,7 @@ OUT_OF_RANGE = [
     *[("max_leaves", v, f"None or {WHOLE} >= 1") for v in (0, -1, 1.5, "many", True)],
     *[("max_classes_per_leaf", v, f"None or {WHOLE} >= 1") for v in (0, -1, 1.5, True)],
     *[("union_bound", v, "True or False") for v in (None, 1, 0, "yes")],
+    *[("open_world", v, "True or False") for v in (None, 1, "yes")],
     *[("random_state", v, f"None, {WHOLE} >= 0") for v in (-1, 0.5, "seed")],
 ]
 
@@ -163,6 +164,7 @@ def test_options_set_to_nonsense_later_are_refused_too():
         {"max_leaves": np.int32(3)},
         {"max_classes_per_leaf": 1, "leaf": "sketch"},
         {"union_bound": np.True_},
+        {"open_world": np.True_},
         {"random_state": np.int64(2**62)},
     ],
     ids=str,
