@@ -140,10 +140,11 @@ class StreamClassifier(ClassifierMixin, BaseEstimator, ABC):
 
     def _learn(
         self, X: Any, y: Any, classes: Any, sample_weight: Any, predict: bool = False
-    ) -> Array:
-        """Check everything, then learn; returns the predicted labels if asked for them.
+    ) -> list[Array]:
+        """Check everything, then learn; returns the class scores before that if asked for them.
 
-        A refused call leaves no trace, not even the column names of a first call.
+        Scores come in batches of rows. A refused call leaves no trace, not even the column names
+        of a first call.
         """
         with without_trace(self):
             self._validate_params()
@@ -166,17 +167,33 @@ class StreamClassifier(ClassifierMixin, BaseEstimator, ABC):
         self._state = self._grown(self._state, n_codes)
         if not (predict or learnt.all()):
             X, codes, weights = X[learnt], codes[learnt], weights[learnt]
-        blind = 0 if n_known or not predict else 1 + int(np.argmax(learnt))
-        answers = np.empty(len(X) if predict else 0, dtype=self.classes_.dtype)
+        batches = []
         for start in range(0, len(X), _BATCH):
             rows = slice(start, start + _BATCH)
             scores = np.full((len(X[rows]) if predict else 0, n_codes), -np.inf)
             self._run(X[rows], codes[rows], weights[rows], n_known, scores)
             n_known = max(n_known, 1 + int(codes[rows].max()))
-            if predict:
-                answers[rows] = self._labels.decode(self._winners(scores))
-        answers[:blind] = self.classes_[:1]
-        return answers
+            batches.append(scores)
+        return batches
+
+    def _prequential(self, X: Any, y: Any, sample_weight: Any) -> Array:
+        """Labels predicted before each row was learnt; the first of all where none was known."""
+        batches = self._learn(X, y, None, sample_weight, predict=True)
+        answers = []
+        for scores in batches:
+            labels = self._labels.decode(self._winners(scores))
+            labels[np.isneginf(scores).all(axis=1)] = self.classes_[0]
+            answers.append(labels)
+        return np.concatenate(answers)
+
+    def _prequential_proba(self, X: Any, y: Any, sample_weight: Any) -> Array:
+        """Class probabilities before each row was learnt; zeros where no class was known."""
+        batches = self._learn(X, y, None, sample_weight, predict=True)
+        scores = np.concatenate(batches)
+        shares = np.zeros_like(scores)
+        known = np.isfinite(scores).any(axis=1)
+        shares[np.ix_(known, self._labels.columns)] = softmax(scores[known], axis=1)
+        return shares
 
     def _checked(self, X: Any) -> Array:
         """Rows to answer."""
@@ -283,7 +300,7 @@ class WeightedStreamClassifier(StreamClassifier):
         ValueError
             As for `fit`; then nothing of the call is learnt.
         """
-        return self._learn(X, y, None, sample_weight, predict=True)
+        return self._prequential(X, y, sample_weight)
 
 
 class UnweightedStreamClassifier(StreamClassifier):
@@ -357,4 +374,4 @@ class UnweightedStreamClassifier(StreamClassifier):
         ValueError
             As for `fit`; then nothing of the call is learnt.
         """
-        return self._learn(X, y, None, None, predict=True)
+        return self._prequential(X, y, None)
