@@ -16,7 +16,7 @@ from mist.engine.conformity import count_masses, new_conformity, write_p_values
 from mist.engine.growth import Split, SplitRule, learn
 from mist.engine.inheritance import n_splits
 from mist.engine.marginal import write_marginals
-from mist.engine.mixture import MOST_DIVIDED, Mixture, growth_of, new_mixture
+from mist.engine.mixture import Mixture, growth_of, new_mixture
 from mist.engine.state import (
     FULL,
     GAUSSIAN,
@@ -50,7 +50,6 @@ from mist.rows import (
     categorical_columns,
     check_binary_columns,
     check_classes,
-    check_complete,
     check_labels,
     check_magnitudes,
     check_rows,
@@ -159,8 +158,8 @@ class MistClassifier(ClassifierMixin, BaseEstimator):
     leaf : {"gaussian", "sketch", "majority", "full", "mixture"}, default="gaussian"
         Leaf predictor: Gaussian naive Bayes (MIST-G), densities read from quantile sketches
         (MIST-K), the class masses alone, a Gaussian with full covariance for each class, or a
-        mixture of such Gaussians that grows while the class is learnt. The last two need rows
-        without missing values and at most 1,024 numeric columns.
+        mixture of such Gaussians that grows while the class is learnt. The last two take at most
+        1,024 numeric columns.
     grace_period : int, default=200
         A leaf is examined each time so many more rows were observed there.
     delta : float, default=0.1
@@ -492,14 +491,10 @@ class MistClassifier(ClassifierMixin, BaseEstimator):
                 X = check_rows(self, X, reset=first)
                 y = check_labels(X, y)
             weights = check_weights(X, sample_weight)
-            if self._correlates:
-                check_complete(self, X)
-                if names is not None and not first and len(names) > len(self._order):
-                    raise ValueError(
-                        f"leaf={self.leaf!r} cannot take new columns after the first row, got "
-                        f"{names[len(self._order)]!r}: use leaf='gaussian', or give all columns "
-                        "from the start"
-                    )
+            if names is not None and not first:
+                self._check_correlated(
+                    self._state.options.n_numeric + len(names) - len(self._order)
+                )
             if names is not None:
                 self._take_names(names)
             if first:
@@ -556,13 +551,17 @@ class MistClassifier(ClassifierMixin, BaseEstimator):
         if not self._correlates:
             return None
         a = options.n_numeric
-        if a > _MOST_CORRELATED:
+        self._check_correlated(a)
+        most = int(self.max_components) if self.leaf == "mixture" else 1
+        return new_mixture(growth_of(a, a, most), n_features)
+
+    def _check_correlated(self, n_numeric: int) -> None:
+        """Refuse more numeric columns than covariances are kept of."""
+        if self._correlates and n_numeric > _MOST_CORRELATED:
             raise ValueError(
                 f"leaf={self.leaf!r} keeps covariances of at most {_MOST_CORRELATED} numeric "
-                f"columns, got {a}: use leaf='gaussian', or fewer columns"
+                f"columns, got {n_numeric}: use leaf='gaussian', or fewer columns"
             )
-        divides = self.leaf == "mixture" and a <= MOST_DIVIDED
-        return new_mixture(growth_of(a, int(self.max_components) if divides else 1), n_features)
 
     @property
     def _correlates(self) -> bool:
@@ -812,8 +811,6 @@ class MistClassifier(ClassifierMixin, BaseEstimator):
 
     def _ready(self, X: Array, state: State) -> Array:
         """Rows to be answered, in the engine's order, or an error that says what is wrong."""
-        if self._correlates:
-            check_complete(self, X)
         check_binary_columns(self, X, self._order[state.options.n_numeric :])
         return self._internal(X)
 
@@ -1045,6 +1042,6 @@ class MistClassifier(ClassifierMixin, BaseEstimator):
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = not self._correlates
+        tags.input_tags.allow_nan = True
         tags.classifier_tags.poor_score = self.leaf == "majority"
         return tags

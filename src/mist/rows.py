@@ -148,29 +148,6 @@ def _of_one_kind(y: Any) -> Any:
     return np.array(plain)
 
 
-def check_complete(model: Any, X: Array) -> None:
-    """Refuse missing values, for a model that cannot do without them.
-
-    Parameters
-    ----------
-    model : object
-        The estimator, for the message.
-    X : ndarray of float64, shape (n, d)
-        Checked rows.
-
-    Raises
-    ------
-    ValueError
-        Names the row and the column of the first missing value, and the way out.
-    """
-    if np.isnan(X).any():
-        row, column = np.argwhere(np.isnan(X))[0]
-        raise ValueError(
-            f"row {row}, column {column}: leaf={model.leaf!r} takes no missing values (NaN); "
-            "fill them in, or use leaf='gaussian'"
-        )
-
-
 def check_weights(X: Array, sample_weight: Any) -> Array:
     """Weights as a float64 array, one a row, finite, from 0 to 2**31.
 

@@ -36,9 +36,9 @@ def moments(state: State, cell: int) -> tuple[float, np.ndarray, np.ndarray]:
     mass = float(state.tree.cells.mass[cell])
     if state.mixture is None:
         return mass, state.tree.stats[cell, MEAN].copy(), joint.class_covariance(state, cell)
-    mean, _ = components.overall_moments(state.mixture, cell)
+    mean, _ = components.overall_moments(state, cell)
     d = state.options.n_numeric
-    rows = [components.overall_covariances(state.mixture, cell, j)[0] for j in range(d)]
+    rows = [components.overall_covariances(state, cell, j)[0] for j in range(d)]
     return mass, mean, np.array(rows)
 
 

@@ -9,13 +9,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mist.engine.gaussians import Gaussians
+from mist.engine.gaussians import Gaussians, Seen
 from mist.engine.mixture import (
     FREE_COMPONENT,
     FREE_TRIAL,
     N_COMPONENTS,
     N_TRIALS,
     Mixture,
+    growth_of,
     new_component,
     refresh_components,
     refresh_pool,
@@ -58,6 +59,35 @@ def reserve_components(state: State, n_more: int) -> None:
         own=Gaussians(*(grown(array, n) for array in mixture.own)),
         factor=grown(mixture.factor, n),
     )
+    _grow_seen(state, "own", n)
+
+
+def _grow_seen(state: State, pool: str, n: int) -> None:
+    if state.missing is not None:
+        seen = state.missing.mixture
+        more = Seen(*(grown(array, n) for array in getattr(seen, pool)))
+        state.missing = state.missing._replace(mixture=seen._replace(**{pool: more}))
+
+
+def meet_columns(state: State, X: Array, weights: Array) -> int:
+    """Count in the columns that the first of some rows is the first to have a value of.
+
+    Returns
+    -------
+    int
+        How many of the rows can be learnt before another column has to be counted in.
+    """
+    assert state.mixture is not None
+    assert state.missing is not None
+    growth = state.mixture.growth
+    unknown = np.flatnonzero(state.missing.scale[: growth.n_numeric] == 0.0)
+    values = (X[:, unknown] == X[:, unknown]) & (weights > 0.0)[:, None]
+    n_known = growth.n_numeric - int((~values[0]).sum())
+    if n_known != growth.n_known:
+        growth = growth_of(growth.n_numeric, n_known, growth.most)
+        state.mixture = state.mixture._replace(growth=growth)
+    later = np.flatnonzero(values[:, ~values[0]].any(axis=1))
+    return int(later[0]) if later.size else len(X)
 
 
 def components_of(mixture: Mixture, cell: int) -> list[int]:
@@ -78,7 +108,9 @@ def tend(state: State, cell: int) -> None:
         components.due[component] = 0
         trial = int(components.trial[component])
         pair = -1 if trial < 0 else int(winner(mixture, component))
-        if pair >= 0:
+        if not growth.divides:
+            _close(mixture, component)
+        elif pair >= 0:
             _divide(state, cell, component, trial, pair)
             _refresh(state, leaf, cell)
             if state.mixture.cells.n[cell] >= growth.most:
@@ -105,6 +137,7 @@ def inherit(
     feature: int,
     v: float,
     left: bool,
+    takes_unknown: bool,
     moments: Moments | None = None,
 ) -> None:
     """Give each new cell the part of its parent's components on one side of a split.
@@ -124,6 +157,8 @@ def inherit(
         Threshold.
     left : bool
         Whether the cells are those of the side x <= v.
+    takes_unknown : bool
+        Whether rows without a value in the split column go to this side.
     moments : callable or None
         Gives the mean and variance of a parent in the split column on that side, or None where it
         cannot tell; for classes with one component they take the place of the Gaussian's.
@@ -136,7 +171,7 @@ def inherit(
         olds = components_of(mixture, parent)
         # Of several components it is not known which part of the sketch is whose.
         told = moments(parent) if moments is not None and len(olds) == 1 else None
-        parts = [_part(mixture, old, feature, v, left, told) for old in olds]
+        parts = [_part(state, old, feature, v, left, takes_unknown, told) for old in olds]
         # A class that goes to this side keeps one component at least.
         least = min(LEAST_MASS, max(part.mass for part in parts))
         for part in parts:
@@ -145,41 +180,70 @@ def inherit(
                 mixture.own.head.weight[new] = part.weight
                 mixture.own.mean[new] = part.mean
                 mixture.own.m2[new] = part.m2
+                if state.missing is not None:
+                    seen = state.missing.mixture.own
+                    seen.weight[new], seen.made[new] = part.known, 0.0
+                    seen.uneven[new], seen.ready[new] = part.uneven, 0
                 _set_mass(mixture, new, part.mass)
                 mixture.cells.total[cell] += part.mass
         mixture.cells.log_total[cell] = math.log(mixture.cells.total[cell])
 
 
-def overall_moments(mixture: Mixture, cell: int) -> tuple[Array, Array]:
+def _known(state: State, own: list[int]) -> Array:
+    """Weight of every column in components, shape (components, d)."""
+    assert state.mixture is not None
+    if state.missing is not None:
+        weights: Array = state.missing.mixture.own.weight[own]
+        return weights
+    return np.repeat(state.mixture.own.head["weight"][own][:, None], state.n_features, axis=1)
+
+
+def _per(sums: Array, weights: Array) -> Array:
+    """Divide by weights that may be 0 where the sums are."""
+    return np.divide(sums, weights, out=np.zeros_like(sums), where=weights > 0.0)
+
+
+def overall_moments(state: State, cell: int) -> tuple[Array, Array]:
     """Mean of a class in every column and variance in the numeric ones, of all components."""
+    mixture = state.mixture
+    assert mixture is not None
     a = mixture.growth.n_numeric
     own = components_of(mixture, cell)
-    weights = mixture.own.head["weight"][own]
+    weights = _known(state, own)
+    total = weights.sum(axis=0)
     means = mixture.own.mean[own]
     diagonal = np.arange(a) * (np.arange(a) + 3) // 2
-    within = mixture.own.m2[own][:, diagonal].sum(axis=0) / weights.sum()
-    mean = np.average(means, axis=0, weights=weights)
-    return mean, within + np.average((means - mean) ** 2, axis=0, weights=weights)[:a]
+    mean = _per((weights * means).sum(axis=0), total)
+    between = (weights * (means - mean) ** 2).sum(axis=0)[:a]
+    return mean, _per(mixture.own.m2[own][:, diagonal].sum(axis=0) + between, total[:a])
 
 
-def overall_covariances(mixture: Mixture, cell: int, feature: int) -> tuple[Array, Array]:
+def overall_covariances(state: State, cell: int, feature: int) -> tuple[Array, Array]:
     """Covariance of a class's numeric columns with one of them, and their variances."""
+    mixture = state.mixture
+    assert mixture is not None
     a = mixture.growth.n_numeric
     own = components_of(mixture, cell)
-    weights = mixture.own.head["weight"][own]
-    mean, variance = overall_moments(mixture, cell)
+    weights = _known(state, own)[:, :a]
+    both = np.sqrt(weights * weights[:, [feature]])
+    total = np.sqrt(weights.sum(axis=0) * weights[:, feature].sum())
+    mean, variance = overall_moments(state, cell)
     column = np.array([_at(feature, j) for j in range(a)])
-    within = mixture.own.m2[own][:, column].sum(axis=0) / weights.sum()
     away = mixture.own.mean[own, :a] - mean[:a]
-    return within + np.average(away * away[:, [feature]], axis=0, weights=weights), variance
+    between = (both * away * away[:, [feature]]).sum(axis=0)
+    return _per(mixture.own.m2[own][:, column].sum(axis=0) + between, total), variance
 
 
-def scale_components(mixture: Mixture, cell: int, mass: float, weight: float) -> None:
+def scale_components(state: State, cell: int, mass: float, weight: float) -> None:
     """Multiply the masses of a cell's components, and the weights of their moments."""
+    mixture = state.mixture
+    assert mixture is not None
     for component in components_of(mixture, cell):
         _set_mass(mixture, component, float(mixture.components.mass[component]) * mass)
         mixture.own.head.weight[component] *= weight
         mixture.own.m2[component] *= weight
+        if state.missing is not None:
+            state.missing.mixture.own.weight[component] *= weight
     mixture.cells.total[cell] *= mass
     mixture.cells.log_total[cell] = math.log(mixture.cells.total[cell])
 
@@ -189,29 +253,40 @@ class _Part(NamedTuple):
     weight: float
     mean: Array
     m2: Array
+    known: Array  # weight of every column
+    uneven: int
 
 
 def _part(
-    mixture: Mixture,
+    state: State,
     component: int,
     feature: int,
     v: float,
     left: bool,
+    takes_unknown: bool,
     told: tuple[float, float] | None,
 ) -> _Part:
     """The part of a component on one side of a split; of one far on the other side a trace."""
+    mixture = state.mixture
+    assert mixture is not None
     weight = float(mixture.own.head.weight[component])
+    known = _known(state, [component])[0]
+    uneven = 0 if state.missing is None else int(state.missing.mixture.own.uneven[component])
     mean, m2 = mixture.own.mean[component].copy(), mixture.own.m2[component].copy()
-    share = max(_cut(mean, m2, weight, mixture.growth.n_numeric, feature, v, left, told), _TRACE)
-    return _Part(
-        float(mixture.components.mass[component]) * share, weight * share, mean, m2 * share
-    )
+    if known[feature] > 0.0:
+        share = _cut(mean, m2, known, mixture.growth.n_numeric, feature, v, left, told)
+    else:
+        share = float(takes_unknown)
+    if not share > _TRACE:  # NaN, too: values may be too large for a variance
+        share = _TRACE
+    mass = float(mixture.components.mass[component]) * share
+    return _Part(mass, weight * share, mean, m2 * share, known * share, uneven)
 
 
 def pool(state: State, leaf: int) -> None:
     """Bring a leaf's pooled covariance and all its factors up to date."""
     assert state.mixture is not None
-    refresh_pool(state.tree, state.mixture, leaf, _room(state.mixture))
+    refresh_pool(state.tree, state.mixture, state.missing, leaf, _room(state.mixture))
     for cell in leaf_cells(state.tree, leaf):
         _refresh(state, leaf, int(cell))
 
@@ -219,7 +294,7 @@ def pool(state: State, leaf: int) -> None:
 def _cut(
     mean: Array,
     m2: Array,
-    weight: float,
+    known: Array,
     a: int,
     feature: int,
     v: float,
@@ -227,6 +302,8 @@ def _cut(
     told: tuple[float, float] | None,
 ) -> float:
     """Truncate a Gaussian in place; returns the share of its mass that is kept.
+
+    ``known`` has the weight of each column, that of the split column is above 0.
 
     What the split column looks like on that side may be ``told``: mean and variance.
     """
@@ -236,21 +313,23 @@ def _cut(
         return float(share)
     from scipy.special import log_ndtr
 
-    variance = m2[_at(feature, feature)] / weight
-    if variance <= 0.0:
+    variance = m2[_at(feature, feature)] / known[feature]
+    if not 0.0 < variance < np.inf:
         return float((mean[feature] <= v) == left)
     sd = math.sqrt(variance)
     z = (v - mean[feature]) / sd * (1.0 if left else -1.0)
     share = float(np.exp(log_ndtr(z)))
     hazard = math.exp(-0.5 * z * z - 0.5 * math.log(2.0 * math.pi) - float(log_ndtr(z)))
-    covariance = np.array([m2[_at(feature, j)] for j in range(a)]) / weight
+    products = np.array([m2[_at(feature, j)] for j in range(a)])
+    covariance = _per(products, np.sqrt(known[feature]) * np.sqrt(known[:a]))
     shift = sd * hazard * (-1.0 if left else 1.0)
     fall = min(max(hazard * (z + hazard), 0.0), 1.0)
     if told is not None:
         shift, fall = told[0] - mean[feature], 1.0 - told[1] / variance
     mean[:a] += covariance / variance * shift
     rows, columns = _lower(a)
-    m2 -= weight * fall * covariance[rows] * covariance[columns] / variance
+    slope = products / products[feature]
+    m2 -= fall * slope[rows] * products[columns]
     return share
 
 
@@ -262,9 +341,13 @@ def _divide(state: State, cell: int, component: int, trial: int, pair: int) -> N
     weights = mixture.candidates.head.weight[first : first + 2].copy()
     mass = float(mixture.components.mass[component])
     other = new_component(mixture, cell)
+    pools = [(mixture.own, mixture.candidates)]
+    if state.missing is not None:
+        pools += [(state.missing.mixture.own, state.missing.mixture.candidates)]
     for target, source in ((component, first), (other, first + 1)):
-        for own, candidate in zip(mixture.own, mixture.candidates, strict=True):
-            own[target] = candidate[source]
+        for pool, candidates in pools:
+            for own, candidate in zip(pool, candidates, strict=True):
+                own[target] = candidate[source]
     _close(mixture, component)
     _set_mass(mixture, component, mass * weights[0] / weights.sum())
     _set_mass(mixture, other, mass * weights[1] / weights.sum())
@@ -279,11 +362,11 @@ def _set_mass(mixture: Mixture, component: int, mass: float) -> None:
 def _refresh(state: State, leaf: int, cell: int) -> None:
     mixture = state.mixture
     assert mixture is not None
-    refresh_components(state.tree, mixture, leaf, cell, _room(mixture))
+    refresh_components(state.tree, mixture, state.missing, leaf, cell, _room(mixture))
 
 
 def _room(mixture: Mixture) -> Array:
-    return np.empty((3, mixture.pooled.shape[1]))
+    return np.empty((4, mixture.pooled.shape[1]))
 
 
 def _close(mixture: Mixture, component: int) -> None:
@@ -318,6 +401,7 @@ def open_trial(state: State, component: int) -> int:
             candidates=Gaussians(*(grown(array, n * each) for array in mixture.candidates)),
         )
         state.mixture = mixture
+        _grow_seen(state, "candidates", n * each)
     mixture.components.trial[component] = trial
     return trial
 
@@ -330,22 +414,25 @@ def _propose(state: State, cell: int, component: int) -> None:
     own, growth = mixture.own, mixture.growth
     a, n_cuts = growth.n_numeric, growth.pairs - 1
     weight = float(own.head["weight"][component])
-    packed = own.m2[component] / weight
+    known = _known(state, [component])[0]
+    rows, columns = _lower(a)
+    packed = _per(own.m2[component], np.sqrt(known[rows] * known[columns]))
     S = _unpack(packed, a)
-    variances = state.tree.stats[cell, M2, :a] / state.tree.cells["weight"][cell]
+    missing = state.missing
+    moments = state.tree.cells.weight[cell] if missing is None else missing.cell[cell, :a]
+    variances = _per(state.tree.stats[cell, M2, :a], np.broadcast_to(moments, a))
     scale = 1.0 / np.sqrt(np.where(variances > 0.0, variances, 1.0))
     tried = int(mixture.components["tried"][component])
-    directions = _directions(S, scale, tried, n_cuts)
+    directions = _directions(S, scale, tried, n_cuts, growth.n_known)
     towards = directions @ S
     spread = np.einsum("ij,ij->i", directions, towards)
     valid = spread > LEAST_SPREAD
     towards[valid] /= np.sqrt(spread[valid, None])
     towards[~valid] = 0.0
-    rows, columns = _lower(a)
     halves = packed - _HALF * towards[:, rows] * towards[:, columns]
 
     # The copy, two halves for each cut, and the concentric pair.
-    total = min(weight, 2.0 * a + 10.0)
+    total = min(weight, 2.0 * growth.n_known + 10.0)
     weights = np.full(2 * growth.pairs + 1, 0.5 * total)
     weights[0] = total
     means = np.repeat(own.mean[component][None], len(weights), axis=0)
@@ -358,15 +445,24 @@ def _propose(state: State, cell: int, component: int) -> None:
     candidates = mixture.candidates
     candidates.head["weight"][places] = weights
     candidates.mean[places] = means
-    candidates.m2[places] = weights[:, None] * covariances
+    each = known / weight
+    candidates.m2[places] = weights[:, None] * np.sqrt(each[rows] * each[columns]) * covariances
+    if missing is not None:
+        seen = state.missing.mixture
+        seen.candidates.weight[places] = weights[:, None] * each
+        seen.candidates.uneven[places] = seen.own.uneven[component]
+        seen.candidates.ready[places] = 0
     mixture.evidence[trial] = np.append(np.where(valid, 0.0, -np.inf), 0.0)
-    mixture.components["tried"][component] = (tried + n_cuts) % max(2 * a, 1)
+    mixture.components["tried"][component] = (tried + n_cuts) % max(2 * growth.n_known, 1)
     mixture.components["seen"][component] = 0.0
-    refresh_trial(state.tree, mixture, cell, trial, _room(mixture))
+    refresh_trial(state.tree, mixture, state.missing, cell, trial, _room(mixture))
 
 
-def _directions(S: Array, scale: Array, tried: int, n: int) -> Array:
-    """Directions to cut across: principal axes and widest columns in turn, in class units."""
+def _directions(S: Array, scale: Array, tried: int, n: int, n_known: int) -> Array:
+    """Directions to cut across: principal axes and widest columns in turn, in class units.
+
+    Of columns that are not known yet there is neither an axis nor a width: they come last.
+    """
     a = len(S)
     scaled = S * scale[:, None] * scale
     axes = np.linalg.eigh(scaled)[1][:, ::-1].T
@@ -374,7 +470,7 @@ def _directions(S: Array, scale: Array, tried: int, n: int) -> Array:
     columns = np.argsort(-np.round(np.diag(scaled), 9), kind="stable")
     out = np.zeros((n, a))
     for i, number in enumerate(range(tried, tried + n)):
-        rank, kind = divmod(number % max(2 * a, 1), 2)
+        rank, kind = divmod(number % max(2 * n_known, 1), 2)
         if kind == 0:
             out[i] = axes[rank]
         else:

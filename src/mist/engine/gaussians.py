@@ -200,10 +200,12 @@ def factorise(S, out, low, n):
 
 
 @exact
-def learn_odds(gaussians, g, n_numeric):
+def learn_odds(gaussians, seen, g, n_numeric):
     """Renew the log odds of the binary columns; returns the log probability that all are 0."""
     n, total = gaussians.head.weight[g], 0.0
     for j in range(gaussians.odds.shape[1]):
+        if seen is not None:
+            n = seen.weight[g, n_numeric + j]
         chance = (n * gaussians.mean[g, n_numeric + j] + 0.5) / (n + 1.0)
         chance = min(max(chance, LEAST_CHANCE), 1.0 - LEAST_CHANCE)
         gaussians.odds[g, j] = math.log(chance / (1.0 - chance))
@@ -241,3 +243,250 @@ def binary_score(odds, g, X, i, n_numeric):
     for j in range(n_numeric, X.shape[1]):
         total += odds[g, j - n_numeric] * X[i, j]
     return total
+
+
+# --- missing values ---------------------------------------------------------------------------
+
+
+class Seen(NamedTuple):
+    """What a pool of Gaussians knows of each column, once a value was missing.
+
+    An entry of ``m2`` is then the covariance times the geometric mean of both columns' weights,
+    which keeps it positive semidefinite whatever was missing.
+    """
+
+    weight: Any  # float64 (n, a + b): of what is known of a column; 0: it never had a value
+    made: Any  # float64 (n, a): that weight when the factor was made
+    variance: Any  # float64 (n, a): in the covariance behind the factor
+    uneven: Any  # int64 (n,): 1: the weights of the columns differ
+    ready: Any  # int64 (n,): 1: the factor can tell missing values from the others
+
+
+def new_seen(head: Any, n_numeric: int, n_binary: int) -> Seen:
+    """Return what Gaussians know that have learnt rows without missing values alone."""
+    n = len(head)
+    return Seen(
+        np.repeat(head.weight[:, None], n_numeric + n_binary, axis=1),
+        np.repeat(head.fresh[:, None], n_numeric, axis=1),
+        np.zeros((n, n_numeric)),
+        np.zeros(n, np.int64),
+        np.zeros(n, np.int64),
+    )
+
+
+class Space(NamedTuple):
+    """Room for what is computed of a row with missing values."""
+
+    row: Any  # float64 (4, a): deviations, their products with the factor, right side, units
+    columns: Any  # int64 (a,): columns whose values are estimated, last one first
+    root: Any  # float64 (p,): Cholesky factor of their precision, in their own scale
+    rest: Any  # float64 (p,): covariance that is left of them, in that scale
+
+
+@inlined
+def is_whole(X, i):
+    """Whether a row has no missing value."""
+    whole = True
+    for j in range(X.shape[1]):
+        whole &= X[i, j] == X[i, j]
+    return whole
+
+
+@inlined
+def _at(i, j):
+    return i * (i + 1) // 2 + j
+
+
+@exact
+def marginal(factor, mean, g, X, i, n_numeric, space):
+    """Squared distance of the known values, estimates of the missing ones, and what they weigh.
+
+    The distance of the known values is the least distance over all values of the missing ones,
+    and where it is least are their conditional means. So the precision of the missing columns,
+    a block of that of all columns, is all that has to be factorised. A column whose diagonal entry
+    in the factor is 0 is unknown and left out.
+
+    Returns
+    -------
+    distance : float
+        Squared Mahalanobis distance under the marginal Gaussian.
+    logs : float
+        To be taken from the log density of whole rows: half the log determinant of the block.
+    n : int
+        Number of columns estimated: ``space.columns``; the estimated deviations stand in
+        ``space.row[0]``, ``space.root`` has the factor of the block.
+    """
+    F, deviation, y, b = factor[g], space.row[0], space.row[1], space.row[2]
+    columns, root = space.columns, space.root
+    n = 0
+    for back in range(n_numeric):
+        j = n_numeric - 1 - back
+        deviation[j] = 0.0
+        if X[i, j] == X[i, j]:
+            deviation[j] = X[i, j] - mean[g, j]
+        elif F[_at(j, j)] > 0.0:
+            columns[n] = j
+            n += 1
+    for j in range(n_numeric):
+        y[j] = _dot(factor, g, _at(j, 0), j + 1, deviation)
+    logs = 0.0
+    for p in range(n):
+        c = columns[p]
+        sd = 1.0 / F[_at(c, c)]
+        b[p] = 0.0
+        for k in range(c, n_numeric):
+            b[p] -= F[_at(k, c)] * sd * y[k]
+        for q in range(p + 1):
+            other = columns[q]
+            other_sd = 1.0 / F[_at(other, other)]
+            total = 0.0
+            for k in range(other, n_numeric):
+                total += (F[_at(k, c)] * sd) * (F[_at(k, other)] * other_sd)
+            total -= _product(root, _at(p, 0), _at(q, 0), q)
+            if q < p:
+                root[_at(p, q)] = total / root[_at(q, q)]
+            else:
+                # The factor is triangular: of its column, the unit is left at least.
+                root[_at(p, p)] = math.sqrt(max(total, 1.0))
+        for q in range(p):
+            b[p] -= root[_at(p, q)] * b[q]
+        b[p] /= root[_at(p, p)]
+        logs += math.log(root[_at(p, p)]) - math.log(sd)
+    for back in range(n):
+        p = n - 1 - back
+        for q in range(p + 1, n):
+            b[p] -= root[_at(q, p)] * b[q]
+        b[p] /= root[_at(p, p)]
+        c = columns[p]
+        deviation[c] = b[p] / F[_at(c, c)]
+        for k in range(c, n_numeric):
+            y[k] += F[_at(k, c)] * deviation[c]
+    total = 0.0
+    for j in range(n_numeric):
+        total += y[j] * y[j]
+    return total, logs, n
+
+
+@exact
+def log_density(gaussians, factor, constant, g, X, i, n_numeric, space):
+    """Log density of a row that may have missing values, under a Gaussian that may lack columns.
+
+    A column that the Gaussian never had a value of counts as if the value were where it is
+    expected, with the variance that ``space.row[3]`` gives for all.
+    """
+    away, logs, _ = marginal(factor, gaussians.mean, g, X, i, n_numeric, space)
+    score = constant - logs - 0.5 * away
+    units = space.row[3]
+    for j in range(n_numeric):
+        if factor[g, _at(j, j)] == 0.0 and X[i, j] == X[i, j] and units[j] > 0.0:
+            score -= 0.5 * math.log(units[j])
+    for j in range(n_numeric, X.shape[1]):
+        odds = gaussians.odds[g, j - n_numeric]
+        # Of a missing value, neither of the two counts: take back that of a 0.
+        score += odds * X[i, j] if X[i, j] == X[i, j] else math.log(1.0 + math.exp(odds))
+    return score if -np.inf < score < np.inf else -np.inf
+
+
+@exact
+def _leftover(n, space):
+    """Write the covariance that is left of the estimated columns, in the scale of the block."""
+    root, rest = space.root, space.rest
+    for p in range(n):
+        # Row p of the inverse of the root.
+        for q in range(p):
+            total = 0.0
+            for k in range(q, p):
+                total += root[_at(p, k)] * rest[_at(k, q)]
+            rest[_at(p, q)] = -total / root[_at(p, p)]
+        rest[_at(p, p)] = 1.0 / root[_at(p, p)]
+    for p in range(n):
+        for q in range(p + 1):
+            total = 0.0
+            for k in range(p, n):
+                total += rest[_at(k, p)] * rest[_at(k, q)]
+            rest[_at(p, q)] = total
+
+
+@exact
+def absorb_seen(gaussians, seen, g, X, i, w, n_numeric, space):
+    """Learn a row of weight w that may have missing values, or into columns of uneven weight.
+
+    Missing values that can be estimated are filled in, with what is left open of them, and weigh
+    as much as the known values tell of them: the share of the variance that they explain.
+    """
+    mean, m2, factor, weight = gaussians.mean, gaussians.m2, gaussians.factor, seen.weight
+    deviation, step, part = space.row[0], space.row[1], space.row[2]
+    n = 0
+    if not is_whole(X, i):
+        _, _, n = marginal(factor, mean, g, X, i, n_numeric, space)
+        _leftover(n, space)
+    for j in range(n_numeric):
+        part[j] = 0.0
+        if X[i, j] == X[i, j]:
+            part[j] = w
+            deviation[j] = X[i, j] - mean[g, j]
+    for p in range(n):
+        c = space.columns[p]
+        unit = 1.0 / factor[g, _at(c, c)]
+        left = space.rest[_at(p, p)] * unit / seen.variance[g, c] * unit
+        part[c] = w * (1.0 - left) if 0.0 <= left < 1.0 else 0.0
+    for p in range(n):
+        for q in range(p + 1):
+            c, other = space.columns[p], space.columns[q]
+            scale = math.sqrt(part[c]) / factor[g, _at(c, c)]
+            scale *= math.sqrt(part[other]) / factor[g, _at(other, other)]
+            m2[g, _at(other, c)] += scale * space.rest[_at(p, q)]
+    gaussians.head.weight[g] += w
+    for j in range(n_numeric):
+        before = weight[g, j]
+        step[j] = 0.0
+        if part[j] > 0.0:
+            weight[g, j] = before + part[j]
+            step[j] = math.sqrt(part[j] * (before / weight[g, j])) * deviation[j]
+            if before == 0.0:
+                mean[g, j] = X[i, j]
+            else:
+                mean[g, j] += part[j] / weight[g, j] * deviation[j]
+    at = 0
+    for j in range(n_numeric):
+        for k in range(j + 1):
+            m2[g, at + k] += step[j] * step[k]
+        at += j + 1
+    for j in range(n_numeric, X.shape[1]):
+        if X[i, j] == X[i, j]:
+            weight[g, j] += w
+            mean[g, j] += w / weight[g, j] * (X[i, j] - mean[g, j])
+
+
+@inlined
+def lacks_known(seen, g, X, i, n_numeric):
+    """Whether a row has no value in a numeric column that the Gaussian has had one of."""
+    lacks = False
+    for j in range(n_numeric):
+        lacks |= X[i, j] != X[i, j] and seen.weight[g, j] > 0.0
+    return lacks
+
+
+@inlined
+def has_news(seen, g):
+    """Whether twice as much is known of some column as when the factor was made."""
+    news = False
+    for j in range(seen.made.shape[1]):
+        news |= seen.weight[g, j] > 0.0 and seen.weight[g, j] >= 2.0 * seen.made[g, j]
+    return news
+
+
+@exact
+def factorise_seen(S, weight, g, factor, low, n):
+    """`factorise` for a Gaussian that may never have had a value in some columns."""
+    row = 0
+    for i in range(n):
+        for j in range(i + 1):
+            if weight[g, i] == 0.0 or weight[g, j] == 0.0:
+                S[row + j] = 0.0
+        row += i + 1
+    logs = factorise(S, factor[g], low, n)
+    for i in range(n):
+        if weight[g, i] == 0.0:
+            factor[g, _at(i, i)] = 0.0
+    return logs

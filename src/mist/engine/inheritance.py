@@ -138,7 +138,8 @@ def split_leaf(
 
     detach_cells(tree, leaf)
     for side, child in enumerate((left, right)):
-        unknown = np.maximum(weight - seen, 0.0) if takes_unknown == (side == 0) else 0.0
+        to_this_side = bool(takes_unknown == (side == 0))
+        unknown = np.maximum(weight - seen, 0.0) if to_this_side else 0.0
         arrived = known[side] + unknown
         enough = (arrived if together else discount * arrived) >= LEAST_MASS
         kept = np.flatnonzero(enough) if inheritance else np.zeros(0, dtype=np.intp)
@@ -183,10 +184,10 @@ def split_leaf(
         stats[born, MEAN, feature] = np.where(own > 0, new_mean, 0.0)
         stats[born, M2, feature] = np.where(own > 0, new_variance, 0.0) * own
         if together:
-            joint.inherit(state, slot, old, born, feature, v, side == 0)
+            joint.inherit(state, slot, old, born, feature, v, side == 0, to_this_side)
             sketch = state.sketch
         elif state.mixture is not None:
-            components.inherit(state, old, born, feature, v, side == 0)
+            components.inherit(state, old, born, feature, v, side == 0, to_this_side)
         tree.leaves.weight[slot] = cells.weight[born].sum()
         tree.spread[slot] = stats[born, M2].sum(axis=0)
         nodes.mass[child] = cells.mass[born].sum()

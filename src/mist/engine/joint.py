@@ -28,7 +28,14 @@ Array = np.ndarray[Any, Any]
 
 
 def inherit(
-    state: State, slot: int, parents: Array, born: Array, feature: int, v: float, left: bool
+    state: State,
+    slot: int,
+    parents: Array,
+    born: Array,
+    feature: int,
+    v: float,
+    left: bool,
+    takes_unknown: bool,
 ) -> None:
     """Give new cells what the split column tells of their numeric columns, and their sketches.
 
@@ -47,6 +54,8 @@ def inherit(
         Threshold.
     left : bool
         Whether the cells are those of the side x <= v.
+    takes_unknown : bool
+        Whether rows without a value in the split column go to this side.
     """
     numeric = feature < state.options.n_numeric
 
@@ -54,7 +63,7 @@ def inherit(
         return side_moments(state, parent, feature, v, left) if numeric else None
 
     if state.mixture is not None:
-        components.inherit(state, parents, born, feature, v, left, told)
+        components.inherit(state, parents, born, feature, v, left, takes_unknown, told)
     for parent, cell in zip(parents.tolist(), born.tolist(), strict=True):
         if state.mixture is not None:
             _follow_components(state, parent, cell)
@@ -72,10 +81,11 @@ def _follow_components(state: State, parent: int, cell: int) -> None:
     whole = mixture.cells.total
     mass = cells.mass[cell] / cells.mass[parent] * whole[parent] / whole[cell]
     evidence = cells.weight[cell] / cells.weight[parent] * whole[parent] / whole[cell]
-    components.scale_components(mixture, cell, mass, evidence)
-    mean, variance = components.overall_moments(mixture, cell)
+    components.scale_components(state, cell, mass, evidence)
+    mean, variance = components.overall_moments(state, cell)
+    known = cells.weight[cell] if state.missing is None else state.missing.cell[cell, :n]
     tree.stats[cell, MEAN] = mean
-    tree.stats[cell, M2, :n] = variance * cells.weight[cell]
+    tree.stats[cell, M2, :n] = variance * known
 
 
 def _follow_products(
@@ -273,7 +283,7 @@ def weigh_by_side(points, weights, mean, covariance, variance, feature, v, left)
 def _covariances_with(state: State, parent: int, feature: int) -> tuple[Array, Array]:
     """Covariance of a class's numeric columns with one of them, and their variances."""
     if state.mixture is not None:
-        return components.overall_covariances(state.mixture, parent, feature)
+        return components.overall_covariances(state, parent, feature)
     if not state.options.products:
         n = state.options.n_numeric
         variance = np.array([_variance(state, parent, j) for j in range(n)])

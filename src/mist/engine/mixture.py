@@ -21,12 +21,19 @@ import numpy as np
 from mist.engine.compiled import exact, inlined
 from mist.engine.gaussians import (
     Gaussians,
+    Space,
     absorb,
+    absorb_seen,
     binary_score,
     clear,
     distance,
     factorise,
+    factorise_seen,
+    has_news,
+    is_whole,
+    lacks_known,
     learn_odds,
+    log_density,
     new_gaussians,
     oracle_shrinkage,
 )
@@ -39,7 +46,7 @@ COMPONENT = np.dtype(
     [
         ("mass", np.float64),
         ("log_mass", np.float64),
-        ("base", np.float64),  # log probability of zeros in the binary columns
+        ("zeros", np.float64),  # log probability of zeros in the binary columns
         ("constant", np.float64),  # of the density for predictions
         ("next", np.int64),  # next component of the cell, or next free one
         ("trial", np.int64),  # -1: none
@@ -84,7 +91,9 @@ class Growth(NamedTuple):
     """The numbers that decide on refreshing and dividing."""
 
     n_numeric: int
+    n_known: int  # those that some row had a value in; the numbers below go by them
     most: int  # components of a cell
+    divides: bool  # whether components are tried
     pairs: int  # candidates of a trial
     own_pace: float  # growth of a component after which its factors are made anew
     trial_pace: float  # the same for candidates
@@ -108,16 +117,18 @@ class Mixture(NamedTuple):
     growth: Growth
 
 
-def growth_of(n_numeric: int, most: int) -> Growth:
+def growth_of(n_numeric: int, n_known: int, most: int) -> Growth:
     """Return the numbers for so many numeric columns and so many components of a class.
 
     A factor costs the cube of the columns, what a row changes in it the square: the more columns
-    there are, the longer a factor has to serve.
+    there are, the longer a factor has to serve. Columns that no row had a value in do not count.
     """
-    a = n_numeric
+    a = n_known
     return Growth(
-        n_numeric=a,
+        n_numeric=n_numeric,
+        n_known=a,
         most=most,
+        divides=most > 1 and 0 < a <= MOST_DIVIDED,
         pairs=5,
         own_pace=min(max(0.02, a / 1000), 0.1),
         trial_pace=min(max(0.1, a / 200), 0.5),
@@ -149,20 +160,20 @@ def new_mixture(growth: Growth, n_columns: int) -> Mixture:
 class Room(NamedTuple):
     """Room for what is computed on the way."""
 
-    factors: Any  # float64 (3, p)
+    factors: Any  # float64 (4, p)
     row: Any  # float64 (a,)
     shares: Any  # float64 (most,)
+    space: Space
 
 
 @exact
 def make_room(mixture):
     """Return room for the loops over rows."""
     growth = mixture.growth
-    return Room(
-        np.empty((3, mixture.pooled.shape[1])),
-        np.empty(growth.n_numeric),
-        np.empty(growth.most),
-    )
+    a, p = growth.n_numeric, mixture.pooled.shape[1]
+    factors = np.empty((4, p))
+    space = Space(np.empty((4, a)), np.empty(a, np.int64), np.empty(p), np.empty(p))
+    return Room(factors, np.empty(a), np.empty(growth.most), space)
 
 
 @inlined
@@ -201,123 +212,250 @@ def new_component(mixture, cell):
 
 
 @exact
-def _within(mixture, cell, out):
-    """Write the covariance within the components of a cell."""
+def _within(mixture, missing, cell, out, known):
+    """Write the covariance within the components of a cell; ``known`` as `_add_up` has it."""
     for at in range(out.size):
         out[at] = 0.0
-    n = _add_up(mixture, cell, out)
-    for at in range(out.size):
-        out[at] /= n
+    n = _add_up(mixture, missing, cell, out, known, True)
+    _average(missing, out, n, known, mixture.growth.n_numeric)
 
 
 @exact
-def _add_up(mixture, cell, out):
-    """Add the products of deviations of a cell's components; returns their weight."""
+def _average(missing, out, n, known, n_numeric):
+    """Divide sums of products of deviations by their weight, or by those of the columns."""
+    if missing is None:
+        if n > 0.0:
+            for at in range(out.size):
+                out[at] /= n
+    else:
+        at = 0
+        for i in range(n_numeric):
+            for j in range(i + 1):
+                both = math.sqrt(known[i] * known[j])
+                out[at] = out[at] / both if both > 0.0 else 0.0
+                at += 1
+
+
+@inlined
+def _is_sound(m2, component, n_numeric):
+    """Whether the variances are finite: values may be too large for their squares to be added."""
+    total, at = 0.0, 0
+    for j in range(n_numeric):
+        at += j
+        total += m2[component, at] * 0.0
+        at += 1
+    return total == 0.0
+
+
+@exact
+def _add_up(mixture, missing, cell, out, known, begin):
+    """Add the products of deviations of a cell's components; returns their weight.
+
+    The weights of the columns go to ``known`` if values may be missing, where they are added to
+    what stands there unless it is to ``begin``.
+    """
+    own, a = mixture.own, mixture.growth.n_numeric
+    if missing is not None and begin:
+        for j in range(a):
+            known[j] = 0.0
     n = 0.0
     component = mixture.cells.first[cell]
     while component >= 0:
-        for at in range(out.size):
-            out[at] += mixture.own.m2[component, at]
-        n += mixture.own.head.weight[component]
+        if _is_sound(own.m2, component, a):
+            for at in range(out.size):
+                out[at] += own.m2[component, at]
+            n += own.head.weight[component]
+            if missing is not None:
+                for j in range(a):
+                    known[j] += missing.mixture.own.weight[component, j]
         component = mixture.components.next[component]
     return n
 
 
+@inlined
+def _class_variance(tree, missing, cell, j):
+    weight = tree.cells.weight[cell] if missing is None else missing.cell[cell, j]
+    return tree.stats[cell, M2, j] / weight if weight > 0.0 else 0.0
+
+
 @exact
-def _add_floor(tree, cell, n_numeric, weight, S):
+def _add_floor(tree, missing, cell, n_numeric, weight, S):
     """Add the floor to the diagonal of a packed covariance."""
-    share = weight * FLOOR / tree.cells.weight[cell]
     at = 0
     for j in range(n_numeric):
         at += j
-        S[at] += share * tree.stats[cell, M2, j]
+        S[at] += weight * FLOOR * _class_variance(tree, missing, cell, j)
         at += 1
 
 
 @exact
-def _refresh_component(tree, mixture, leaf, cell, component, room):
-    """Make the factors of a component anew: for predictions, and for learning if it is not alone.
-
-    ``room`` has shape (3, p), and ``room[0]`` holds the covariance within the class.
-    """
+def _refresh_learner(tree, mixture, missing, cell, component, base, room):
+    """Make the factor for learning anew; ``room[0]`` holds the covariance within the class."""
     own, a = mixture.own, mixture.growth.n_numeric
     within, S, low = room[0], room[1], room[2]
     n = own.head.weight[component]
-    base = learn_odds(own, component, a)
-    if mixture.cells.n[cell] > 1:
-        q = 0.1 * a
+    q = 0.1 * mixture.growth.n_known
+    if missing is None:
         for at in range(S.size):
             S[at] = (own.m2[component, at] + q * within[at]) / (n + q)
-        _add_floor(tree, cell, a, q / (n + q), S)
+        _add_floor(tree, missing, cell, a, q / (n + q), S)
         own.head.constant[component] = base + factorise(S, own.factor[component], low, a)
-    mixture.components.base[component] = base
-    _refresh_predictor(mixture, leaf, cell, component, room)
-    own.head.fresh[component] = n
+    else:
+        seen = missing.mixture.own
+        for at in range(S.size):
+            S[at] = q * within[at]
+        _add_floor(tree, missing, cell, a, q, S)
+        at = 0
+        for i in range(a):
+            for j in range(i + 1):
+                both = math.sqrt((seen.weight[component, i] + q) * (seen.weight[component, j] + q))
+                S[at] = (own.m2[component, at] + S[at]) / both if both > 0.0 else 0.0
+                at += 1
+        _keep_variances(seen, component, S, a)
+        logs = factorise_seen(S, seen.weight, component, own.factor, low, a)
+        own.head.constant[component] = base + logs
 
 
 @exact
-def refresh_components(tree, mixture, leaf, cell, room):
+def _keep_variances(seen, g, S, n_numeric):
+    at = 0
+    for j in range(n_numeric):
+        at += j
+        seen.variance[g, j] = S[at] if S[at] > 0.0 else 1.0
+        at += 1
+
+
+@exact
+def _refresh_component(tree, mixture, missing, leaf, cell, component, room):
+    """Make the factors of a component anew: for predictions, and for learning if that is needed.
+
+    ``room`` has shape (4, p), ``room[0]`` holds the covariance within the class and, if values may
+    be missing, ``room[3]`` the weights of its columns.
+    """
+    own, a = mixture.own, mixture.growth.n_numeric
+    seen = None if missing is None else missing.mixture.own
+    base = learn_odds(own, seen, component, a)
+    several = mixture.cells.n[cell] > 1
+    if missing is not None:
+        several |= missing.mixture.own.ready[component] == 1
+        for j in range(a):
+            missing.mixture.own.made[component, j] = missing.mixture.own.weight[component, j]
+    if several:
+        _refresh_learner(tree, mixture, missing, cell, component, base, room)
+    mixture.components.zeros[component] = base
+    _refresh_predictor(mixture, missing, leaf, cell, component, room)
+    own.head.fresh[component] = own.head.weight[component]
+
+
+@exact
+def refresh_components(tree, mixture, missing, leaf, cell, room):
     """Make all factors of a cell anew."""
-    _within(mixture, cell, room[0])
+    _within(mixture, missing, cell, room[0], room[3])
     component = mixture.cells.first[cell]
     while component >= 0:
-        _refresh_component(tree, mixture, leaf, cell, component, room)
+        _refresh_component(tree, mixture, missing, leaf, cell, component, room)
         component = mixture.components.next[component]
 
 
 @exact
-def _refresh_predictor(mixture, leaf, cell, component, room):
-    """Make the factor for predictions anew; ``room[0]`` holds the covariance within the class."""
+def _refresh_predictor(mixture, missing, leaf, cell, component, room):
+    """Make the factor for predictions anew; ``room[0]`` and ``room[3]`` as above."""
     own, a = mixture.own, mixture.growth.n_numeric
     within, S = room[0], room[1]
-    n = own.head.weight[component]
+    n, prior = own.head.weight[component], float(mixture.growth.n_known)
     alone = mixture.cells.n[cell] == 1
-    pooling = max(POOLED, 1.0 - mixture.cells.total[cell] / (2.0 * a))
-    for at in range(S.size):
-        S[at] = (1.0 - pooling) * within[at] + pooling * mixture.pooled[leaf, at]
-        if not alone:
-            S[at] = (own.m2[component, at] + a * S[at]) / (n + a)
-    logs = factorise(S, mixture.factor[component], room[2], a)
-    mixture.components.constant[component] = mixture.components.base[component] + logs
+    total = mixture.cells.total[cell]
+    if missing is None:
+        pooling = max(POOLED, 1.0 - total / (2.0 * prior))
+        for at in range(S.size):
+            S[at] = (1.0 - pooling) * within[at] + pooling * mixture.pooled[leaf, at]
+            if not alone:
+                S[at] = (own.m2[component, at] + prior * S[at]) / (n + prior)
+        logs = factorise(S, mixture.factor[component], room[2], a)
+    else:
+        weight, known, pooling = missing.mixture.own.weight, room[3], room[2]
+        whole = 0.0
+        k = mixture.cells.first[cell]
+        while k >= 0:
+            whole += own.head.weight[k]
+            k = mixture.components.next[k]
+        for j in range(a):
+            # Of the class's mass, the part that the column has.
+            mass = total * (known[j] / whole)
+            pooling[j] = max(POOLED, 1.0 - mass / (2.0 * prior)) if prior > 0.0 else 1.0
+        at = 0
+        for i in range(a):
+            for j in range(i + 1):
+                own_share = math.sqrt((1.0 - pooling[i]) * (1.0 - pooling[j]))
+                S[at] = own_share * within[at]
+                S[at] += math.sqrt(pooling[i] * pooling[j]) * mixture.pooled[leaf, at]
+                if not alone:
+                    both = (weight[component, i] + prior) * (weight[component, j] + prior)
+                    S[at] = (own.m2[component, at] + prior * S[at]) / math.sqrt(both)
+                at += 1
+        logs = factorise_seen(S, weight, component, mixture.factor, room[2], a)
+    mixture.components.constant[component] = mixture.components.zeros[component] + logs
 
 
 @exact
-def _refresh_candidate(tree, mixture, cell, g, room):
+def _refresh_candidate(tree, mixture, missing, cell, g, room):
     """Make the factor of a candidate anew."""
     candidates, a = mixture.candidates, mixture.growth.n_numeric
     S = room[1]
     n = candidates.head.weight[g]
-    for at in range(S.size):
-        S[at] = candidates.m2[g, at] / n
-    _add_floor(tree, cell, a, 1.0, S)
-    base = learn_odds(candidates, g, a)
-    candidates.head.constant[g] = base + factorise(S, candidates.factor[g], room[2], a)
+    if missing is None:
+        for at in range(S.size):
+            S[at] = candidates.m2[g, at] / n
+        _add_floor(tree, missing, cell, a, 1.0, S)
+        base = learn_odds(candidates, None, g, a)
+        logs = factorise(S, candidates.factor[g], room[2], a)
+    else:
+        seen = missing.mixture.candidates
+        for at in range(S.size):
+            S[at] = candidates.m2[g, at]
+        for j in range(a):
+            room[3, j] = seen.weight[g, j]
+            seen.made[g, j] = seen.weight[g, j]
+        _average(missing, S, n, room[3], a)
+        _add_floor(tree, missing, cell, a, 1.0, S)
+        base = learn_odds(candidates, seen, g, a)
+        _keep_variances(seen, g, S, a)
+        logs = factorise_seen(S, seen.weight, g, candidates.factor, room[2], a)
+    candidates.head.constant[g] = base + logs
     candidates.head.fresh[g] = n
 
 
 @exact
-def refresh_trial(tree, mixture, cell, trial, room):
+def refresh_trial(tree, mixture, missing, cell, trial, room):
     """Make the factors of all candidates of a trial."""
     each = 2 * mixture.growth.pairs + 1
     for g in range(trial * each, (trial + 1) * each):
         pair = (g - trial * each - 1) // 2
         if pair < 0 or mixture.evidence[trial, pair] > -np.inf:
-            _refresh_candidate(tree, mixture, cell, g, room)
+            _refresh_candidate(tree, mixture, missing, cell, g, room)
 
 
 @exact
-def refresh_pool(tree, mixture, leaf, room):
+def refresh_pool(tree, mixture, missing, leaf, room):
     """Pool the covariance within the classes of a leaf, shrink it, and renew what depends on it."""
     components, own, a = mixture.components, mixture.own, mixture.growth.n_numeric
-    pooled = mixture.pooled[leaf]
+    pooled, known = mixture.pooled[leaf], room[3]
     pooled[:] = 0.0
     n = 0.0
     cell = tree.leaves.first[leaf]
+    begin = True
     while cell >= 0:
-        n += _add_up(mixture, cell, pooled)
+        n += _add_up(mixture, missing, cell, pooled, known, begin)
+        begin = False
         cell = tree.cells.next[cell]
-    for at in range(pooled.size):
-        pooled[at] /= n
+    _average(missing, pooled, n, known, a)
+    if missing is not None:
+        n, columns = 0.0, 0
+        for j in range(a):
+            missing.mixture.pooled[leaf, j] = missing.leaf[leaf, j]
+            n += known[j]
+            columns += known[j] > 0.0
+        n /= max(columns, 1)
     shrinkage = _packed_shrinkage(pooled, n, a)
     at = 0
     for i in range(a):
@@ -327,11 +465,11 @@ def refresh_pool(tree, mixture, leaf, room):
     cell = tree.leaves.first[leaf]
     while cell >= 0:
         if mixture.cells.first[cell] >= 0:
-            _within(mixture, cell, room[0])
+            _within(mixture, missing, cell, room[0], known)
         component = mixture.cells.first[cell]
         while component >= 0:
             if own.head.fresh[component] > 0.0:
-                _refresh_predictor(mixture, leaf, cell, component, room)
+                _refresh_predictor(mixture, missing, leaf, cell, component, room)
             component = components.next[component]
         cell = tree.cells.next[cell]
     mixture.fresh[leaf] = tree.leaves.weight[leaf]
@@ -355,23 +493,53 @@ def _packed_shrinkage(S, n, n_columns):
     return oracle_shrinkage(total, float(varying), n, LEAST_CORRELATION_SHRINKAGE)
 
 
+@exact
+def _candidate_score(mixture, missing, whole, g, X, i, room):
+    candidates, a = mixture.candidates, mixture.growth.n_numeric
+    constant = candidates.head.constant[g]
+    if missing is not None and (missing.mixture.candidates.uneven[g] or not whole):
+        return log_density(candidates, candidates.factor, constant, g, X, i, a, room.space)
+    constant += binary_score(candidates.odds, g, X, i, a)
+    away = distance(candidates.factor, candidates.mean, g, X, i, a, room.row, np.inf)
+    return _finite(constant - 0.5 * away)
+
+
 @inlined
-def _candidate_score(candidates, g, X, i, n_numeric, deviation):
-    return (
-        candidates.head.constant[g]
-        + binary_score(candidates.odds, g, X, i, n_numeric)
-        - 0.5 * distance(candidates.factor, candidates.mean, g, X, i, n_numeric, deviation, np.inf)
-    )
+def _finite(score):
+    """A log density, -inf where it is none: what cannot be computed is not available."""
+    return score if -np.inf < score < np.inf else -np.inf
 
 
 @exact
-def _learn_candidate(tree, mixture, cell, g, X, i, w, room):
+def _learn_candidate(tree, mixture, missing, whole, cell, g, X, i, w, room):
     if w < LEAST_WEIGHT:
         return
     candidates, growth = mixture.candidates, mixture.growth
-    absorb(candidates, g, X, i, w, growth.n_numeric)
-    if candidates.head.weight[g] >= (1.0 + growth.trial_pace) * candidates.head.fresh[g]:
-        _refresh_candidate(tree, mixture, cell, g, room)
+    a = growth.n_numeric
+    due = False
+    if missing is None:
+        absorb(candidates, g, X, i, w, a)
+    else:
+        seen = missing.mixture.candidates
+        if not whole:
+            seen.uneven[g] = 1
+            if not seen.ready[g] and lacks_known(seen, g, X, i, a):
+                _refresh_candidate(tree, mixture, missing, cell, g, room.factors)
+                seen.ready[g] = 1
+        _absorb(candidates, seen, g, X, i, w, a, room.space)
+        due = seen.uneven[g] and has_news(seen, g)
+    if due or candidates.head.weight[g] >= (1.0 + growth.trial_pace) * candidates.head.fresh[g]:
+        _refresh_candidate(tree, mixture, missing, cell, g, room.factors)
+
+
+@exact
+def _absorb(gaussians, seen, g, X, i, w, n_numeric, space):
+    """Learn a row where values may be missing; as fast as ever if none was in this Gaussian."""
+    if seen.uneven[g]:
+        absorb_seen(gaussians, seen, g, X, i, w, n_numeric, space)
+    else:
+        absorb(gaussians, g, X, i, w, n_numeric)
+        seen.weight[g, :] = gaussians.head.weight[g]
 
 
 @exact
@@ -391,54 +559,66 @@ def winner(mixture, component):
 
 
 @exact
-def _judge(tree, mixture, cell, component, X, i, w, room, deviation):
+def _judge(tree, mixture, missing, whole, cell, component, X, i, w, room):
     """Count a row for and against every pair of a trial, then let them all learn it."""
     candidates, growth = mixture.candidates, mixture.growth
-    a, trial = growth.n_numeric, mixture.components.trial[component]
+    trial = mixture.components.trial[component]
     copy = trial * (2 * growth.pairs + 1)
-    alone = _candidate_score(candidates, copy, X, i, a, deviation)
+    if missing is not None:
+        _set_units(tree, missing, cell, room.space.row[3])
+    alone = _candidate_score(mixture, missing, whole, copy, X, i, room)
     for pair in range(growth.pairs):
         if mixture.evidence[trial, pair] == -np.inf:
             continue
         first = copy + 1 + 2 * pair
         n, m = candidates.head.weight[first], candidates.head.weight[first + 1]
-        one = math.log(n / (n + m)) + _candidate_score(candidates, first, X, i, a, deviation)
-        other = math.log(m / (n + m)) + _candidate_score(candidates, first + 1, X, i, a, deviation)
+        one = _candidate_score(mixture, missing, whole, first, X, i, room)
+        other = _candidate_score(mixture, missing, whole, first + 1, X, i, room)
+        one += math.log(n / (n + m))
+        other += math.log(m / (n + m))
         high = max(one, other)
-        both = high + math.log(math.exp(one - high) + math.exp(other - high))
-        mixture.evidence[trial, pair] += w * (both - alone)
-        share = math.exp(one - both)
-        _learn_candidate(tree, mixture, cell, first, X, i, w * share, room)
-        _learn_candidate(tree, mixture, cell, first + 1, X, i, w * (1.0 - share), room)
-    _learn_candidate(tree, mixture, cell, copy, X, i, w, room)
+        share = n / (n + m)
+        # A density that is not available is evidence for nothing.
+        if high > -np.inf:
+            both = high + math.log(math.exp(one - high) + math.exp(other - high))
+            share = math.exp(one - both)
+            if alone > -np.inf:
+                mixture.evidence[trial, pair] += w * (both - alone)
+        _learn_candidate(tree, mixture, missing, whole, cell, first, X, i, w * share, room)
+        rest = w * (1.0 - share)
+        _learn_candidate(tree, mixture, missing, whole, cell, first + 1, X, i, rest, room)
+    _learn_candidate(tree, mixture, missing, whole, cell, copy, X, i, w, room)
     components = mixture.components
     components.seen[component] += w
-    worn = components.seen[component] >= 8.0 * max(30.0, 2.0 * a)
+    worn = components.seen[component] >= 8.0 * max(30.0, 2.0 * growth.n_known)
     components.due[component] = worn or winner(mixture, component) >= 0
 
 
 @exact
-def learn_mixture(tree, mixture, leaf, cell, X, i, w, room, deviation, shares):
+def _set_units(tree, missing, cell, units):
+    """Write the variances of a class."""
+    for j in range(units.size):
+        units[j] = _class_variance(tree, missing, cell, j)
+
+
+@exact
+def learn_mixture(tree, mixture, missing, leaf, cell, X, i, w, room):
     """Learn a row of weight w; the cell's moments have learnt it already.
 
     Parameters
     ----------
-    tree, mixture
+    tree, mixture, missing
         The state.
     leaf, cell : int
         Where the row belongs; room for a component has been reserved.
     X : float64 array, shape (n, d)
-        Rows without missing values.
+        Rows; they may hold NaN only if ``missing`` is given.
     i : int
         Which of them.
     w : float
         Its weight, above 0.
-    room : float64 array, shape (3, p)
-        Room for covariances.
-    deviation : float64 array, shape (a,)
-        Room for a row.
-    shares : float64 array
-        Room for as many numbers as a cell may have components.
+    room : Room
+        Room for what is computed on the way.
 
     Returns
     -------
@@ -447,10 +627,13 @@ def learn_mixture(tree, mixture, leaf, cell, X, i, w, room, deviation, shares):
     """
     cells, components, own = mixture.cells, mixture.components, mixture.own
     growth = mixture.growth
-    a = growth.n_numeric
+    shares, factors = room.shares, room.factors
+    whole = True if missing is None else is_whole(X, i)
     if cells.first[cell] < 0:
-        new_component(mixture, cell)
-    n = _responsibilities(mixture, cell, X, i, deviation, shares)
+        component = new_component(mixture, cell)
+        if missing is not None:
+            forget_columns(missing.mixture.own, component)
+    n = _responsibilities(tree, mixture, missing, whole, cell, X, i, room)
     due = False
     k = 0
     component = cells.first[cell]
@@ -459,49 +642,99 @@ def learn_mixture(tree, mixture, leaf, cell, X, i, w, room, deviation, shares):
         if share > LEAST_SHARE:
             part = share * w
             if components.trial[component] >= 0:
-                _judge(tree, mixture, cell, component, X, i, part, room, deviation)
-            absorb(own, component, X, i, part, a)
+                _judge(tree, mixture, missing, whole, cell, component, X, i, part, room)
+            if missing is None:
+                absorb(own, component, X, i, part, growth.n_numeric)
+            else:
+                _learn_component(
+                    tree, mixture, missing, whole, leaf, cell, component, X, i, part, room
+                )
             components.mass[component] += part
             components.log_mass[component] = math.log(components.mass[component])
             cells.total[cell] += part
-            opens = components.trial[component] < 0 and n < growth.most and a > 0
-            if opens and components.mass[component] >= max(2.0 * a, 30.0):
+            opens = components.trial[component] < 0 and n < growth.most and growth.divides
+            if opens and components.mass[component] >= max(2.0 * growth.n_known, 30.0):
                 components.due[component] = 1
             due |= components.due[component] == 1
         k += 1
         component = components.next[component]
     cells.log_total[cell] = math.log(cells.total[cell])
     weight = tree.leaves.weight[leaf]
-    if weight <= growth.pool_always or weight >= (1.0 + growth.pool_pace) * mixture.fresh[leaf]:
-        refresh_pool(tree, mixture, leaf, room)
+    stale = weight >= (1.0 + growth.pool_pace) * mixture.fresh[leaf]
+    if missing is not None:
+        for j in range(growth.n_numeric):
+            known = missing.leaf[leaf, j]
+            stale |= known > 0.0 and known >= 2.0 * missing.mixture.pooled[leaf, j]
+    if stale or weight <= growth.pool_always:
+        refresh_pool(tree, mixture, missing, leaf, factors)
     component = cells.first[cell]
     while component >= 0:
-        if own.head.weight[component] >= (1.0 + growth.own_pace) * own.head.fresh[component]:
-            _within(mixture, cell, room[0])
-            _refresh_component(tree, mixture, leaf, cell, component, room)
+        worn = own.head.weight[component] >= (1.0 + growth.own_pace) * own.head.fresh[component]
+        if missing is not None:
+            seen = missing.mixture.own
+            worn |= seen.uneven[component] == 1 and has_news(seen, component)
+        if worn:
+            _within(mixture, missing, cell, factors[0], factors[3])
+            _refresh_component(tree, mixture, missing, leaf, cell, component, factors)
         component = components.next[component]
     return due
 
 
 @exact
-def _responsibilities(mixture, cell, X, i, deviation, shares):
+def forget_columns(seen, g):
+    """A Gaussian begins anew: nothing is known of any column."""
+    seen.weight[g, :] = 0.0
+    seen.made[g, :] = 0.0
+    seen.uneven[g] = 0
+    seen.ready[g] = 0
+
+
+@exact
+def _learn_component(tree, mixture, missing, whole, leaf, cell, component, X, i, w, room):
+    """Learn a row into a component of a model that knows missing values."""
+    seen, own, a = missing.mixture.own, mixture.own, mixture.growth.n_numeric
+    if not whole:
+        seen.uneven[component] = 1
+        if not seen.ready[component] and lacks_known(seen, component, X, i, a):
+            seen.ready[component] = 1
+            _within(mixture, missing, cell, room.factors[0], room.factors[3])
+            base = mixture.components.zeros[component]
+            _refresh_learner(tree, mixture, missing, cell, component, base, room.factors)
+    _absorb(own, seen, component, X, i, w, a, room.space)
+
+
+@exact
+def _responsibilities(tree, mixture, missing, whole, cell, X, i, room):
     """Write the probability of each component given the row; returns their number."""
     components, own, a = mixture.components, mixture.own, mixture.growth.n_numeric
-    n = mixture.cells.n[cell]
+    n, shares = mixture.cells.n[cell], room.shares
     if n == 1:
         shares[0] = 1.0
         return n
+    if missing is not None:
+        _set_units(tree, missing, cell, room.space.row[3])
     best = -np.inf
     component = mixture.cells.first[cell]
     for k in range(n):
-        shares[k] = (
-            components.log_mass[component]
-            + own.head.constant[component]
-            + binary_score(own.odds, component, X, i, a)
-            - 0.5 * distance(own.factor, own.mean, component, X, i, a, deviation, np.inf)
-        )
+        score = components.log_mass[component] + own.head.constant[component]
+        slow = False
+        if missing is not None:
+            slow = not whole or missing.mixture.own.uneven[component] == 1
+        if slow:
+            score = log_density(own, own.factor, score, component, X, i, a, room.space)
+        else:
+            score += binary_score(own.odds, component, X, i, a)
+            score -= 0.5 * distance(own.factor, own.mean, component, X, i, a, room.row, np.inf)
+        shares[k] = _finite(score)
         best = max(best, shares[k])
         component = components.next[component]
+    if best == -np.inf:
+        # No density is available: the masses decide.
+        component = mixture.cells.first[cell]
+        for k in range(n):
+            shares[k] = components.log_mass[component]
+            best = max(best, shares[k])
+            component = components.next[component]
     total = 0.0
     for k in range(n):
         shares[k] = math.exp(shares[k] - best)
@@ -509,6 +742,39 @@ def _responsibilities(mixture, cell, X, i, deviation, shares):
     for k in range(n):
         shares[k] /= total
     return n
+
+
+@exact
+def mixture_score_missing(mixture, missing, whole, leaf, cell, X, i, room, need):
+    """`mixture_score` for rows, or models, with missing values."""
+    components, own, a = mixture.components, mixture.own, mixture.growth.n_numeric
+    uneven = not whole
+    units, at = room.space.row[3], 0
+    component = mixture.cells.first[cell]
+    if missing is not None:
+        while component >= 0:
+            uneven |= missing.mixture.own.uneven[component] == 1
+            component = components.next[component]
+    if not uneven:
+        return mixture_score(mixture, cell, X, i, room.row, need)
+    for j in range(a):
+        at += j
+        units[j] = mixture.pooled[leaf, at]
+        at += 1
+    best, total = -np.inf, 0.0
+    component = mixture.cells.first[cell]
+    while component >= 0:
+        score = components.log_mass[component] + components.constant[component]
+        score = log_density(own, mixture.factor, score, component, X, i, a, room.space)
+        if score > best:
+            total = total * math.exp(best - score) + 1.0
+            best = score
+        elif score > -np.inf:
+            total += math.exp(score - best)
+        component = components.next[component]
+    if total == 0.0:
+        return -np.inf
+    return best + math.log(total) - mixture.cells.log_total[cell]
 
 
 @inlined

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mist.engine.compiled import exact, inlined
+from mist.engine.gaussians import Gaussians, Seen, new_seen
 
 # Where each number stands in `Tree.counters`.
 N_NODES, N_LEAVES, N_CELLS, FREE_CELL, EPOCH, N_CONSTANT, N_ITEMS, N_LEARNT = range(8)
@@ -109,6 +110,15 @@ class Missing(NamedTuple):
     cell: Any  # float64 (cells, d)
     leaf: Any  # float64 (leaves, d)
     scale: Any  # float64 (d,)
+    mixture: Any  # a MixtureSeen, or None where leaves keep no covariances
+
+
+class MixtureSeen(NamedTuple):
+    """What components know of each column."""
+
+    own: Seen
+    candidates: Seen
+    pooled: Any  # float64 (leaves, a): `Missing.leaf` when the covariance was pooled
 
 
 class Sketch(NamedTuple):
@@ -315,6 +325,10 @@ def reserve_nodes(state: State) -> None:
     )
     if state.missing is not None:
         state.missing = state.missing._replace(leaf=grown(state.missing.leaf, n_leaves))
+        seen = state.missing.mixture
+        if seen is not None:
+            seen = seen._replace(pooled=grown(seen.pooled, n_leaves))
+            state.missing = state.missing._replace(mixture=seen)
     if state.mixture is not None:
         state.mixture = state.mixture._replace(
             pooled=grown(state.mixture.pooled, n_leaves),
@@ -379,6 +393,58 @@ def reserve_missing(state: State) -> None:
         cell=np.repeat(tree.cells.weight[:, None], d, axis=1),
         leaf=np.repeat(tree.leaves.weight[:, None], d, axis=1),
         scale=np.repeat(tree.nodes.mass[0], d),
+        mixture=_seen_so_far(state),
+    )
+
+
+def _seen_so_far(state: State) -> MixtureSeen | None:
+    mixture, a = state.mixture, state.options.n_numeric
+    if mixture is None:
+        return None
+    own, candidates = (
+        new_seen(pool.head, a, state.n_features - a) for pool in (mixture.own, mixture.candidates)
+    )
+    return MixtureSeen(own, candidates, np.repeat(mixture.fresh[:, None], a, axis=1))
+
+
+def _widen_mixture(state: State, n_more: int) -> None:
+    """Add columns that no component knows; new entries of packed matrices stand at their ends."""
+    mixture, missing, at = state.mixture, state.missing, state.options.n_numeric
+    assert missing is not None
+    more = packed_size(at + n_more) - packed_size(at)
+
+    def wider(array: Any, n: int, place: int) -> Any:
+        new = np.zeros((len(array), n), array.dtype)
+        return np.concatenate([array[:, :place], new, array[:, place:]], axis=1)
+
+    def longer(array: Any) -> Any:
+        return wider(array, more, packed_size(at))
+
+    def pool(gaussians: Gaussians) -> Gaussians:
+        return gaussians._replace(
+            mean=wider(gaussians.mean, n_more, at),
+            m2=longer(gaussians.m2),
+            factor=longer(gaussians.factor),
+        )
+
+    def known(seen: Seen) -> Seen:
+        return seen._replace(
+            weight=wider(seen.weight, n_more, at),
+            made=wider(seen.made, n_more, at),
+            variance=wider(seen.variance, n_more, at),
+            uneven=np.ones_like(seen.uneven),
+        )
+
+    state.mixture = mixture._replace(
+        own=pool(mixture.own),
+        factor=longer(mixture.factor),
+        pooled=longer(mixture.pooled),
+        candidates=pool(mixture.candidates),
+        growth=mixture.growth._replace(n_numeric=at + n_more),
+    )
+    seen = missing.mixture
+    state.missing = missing._replace(
+        mixture=MixtureSeen(known(seen.own), known(seen.candidates), wider(seen.pooled, n_more, at))
     )
 
 
@@ -389,6 +455,8 @@ def widen(state: State, n_more: int, sketch_size: int | None) -> None:
     """
     if state.missing is None:
         reserve_missing(state)
+    if state.mixture is not None:
+        _widen_mixture(state, n_more)
     tree, missing, sketch, view = state.tree, state.missing, state.sketch, state.view
     assert missing is not None
     at = state.options.n_numeric
@@ -413,7 +481,9 @@ def widen(state: State, n_more: int, sketch_size: int | None) -> None:
         scale=wider(tree.scale),
         products=products,
     )
-    state.missing = Missing(*(wider(array) for array in missing))
+    state.missing = missing._replace(
+        cell=wider(missing.cell), leaf=wider(missing.leaf), scale=wider(missing.scale)
+    )
     state.options = state.options._replace(n_numeric=at + n_more)
     if sketch is None:
         if sketch_size is not None:

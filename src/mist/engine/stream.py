@@ -11,12 +11,14 @@ from mist.engine import kll
 from mist.engine.compiled import exact, inlined
 from mist.engine.conformity import MATURE, count_masses, remember
 from mist.engine.density import deviations, sketch_score
+from mist.engine.gaussians import is_whole
 from mist.engine.marginal import class_density, overall_density, settle
 from mist.engine.mixture import (
     has_room_for_component,
     learn_mixture,
     make_room,
     mixture_score,
+    mixture_score_missing,
 )
 from mist.engine.moments import (
     gaussian_score,
@@ -97,6 +99,7 @@ def _score_leaf(
     X,
     i,
     sigma,
+    room,
     only_winner,
     scores,
     codes,
@@ -109,6 +112,7 @@ def _score_leaf(
     leaves, cells, stats = tree.leaves, tree.cells, tree.stats
     n = 0
     need = -np.inf
+    whole = True if holes is None else is_whole(X, i)
     cell = leaves.first[leaf]
     prior_only = options.leaf == MAJORITY or leaves.orphan[leaf]
     while cell >= 0:
@@ -116,7 +120,12 @@ def _score_leaf(
             scores[n] = math.log(cells.mass[cell] + 1.0)
         elif mixture is not None:
             prior = math.log(cells.mass[cell] + 1.0)
-            score = prior + mixture_score(mixture, cell, X, i, sigma, need - prior)
+            if holes is None:
+                score = prior + mixture_score(mixture, cell, X, i, sigma, need - prior)
+            else:
+                score = prior + mixture_score_missing(
+                    mixture, missing, whole, leaf, cell, X, i, room, need - prior
+                )
             scores[n] = score if score > -_HUGE else -_HUGE
             if only_winner and not options.balanced:
                 # A little less, so that what is nearly as good is still told exactly.
@@ -233,7 +242,7 @@ def _learn(tree, missing, sketch, view, mixture, room, options, leaf, cell, X, i
     learn_moments(tree, missing, leaf, cell, X, i, w)
     due = False
     if mixture is not None:
-        due = learn_mixture(tree, mixture, leaf, cell, X, i, w, room.factors, room.row, room.shares)
+        due = learn_mixture(tree, mixture, missing, leaf, cell, X, i, w, room)
     elif options.leaf != MAJORITY:
         leaves.clock[leaf] += 1
         clock = leaves.clock[leaf]
@@ -362,6 +371,7 @@ def run(
                 X,
                 i,
                 sigma,
+                room,
                 shares is None and notes is None,
                 scores,
                 known,
@@ -453,6 +463,7 @@ def predict_rows(
     scores, parts = np.empty(ranks.size), np.empty(ranks.size)
     known = np.empty(ranks.size, np.int64)
     sigma = np.empty(options.n_numeric)
+    room = None if mixture is None else make_room(mixture)
     if view is not None:
         deviations(tree, missing, sigma)
     for i in range(X.shape[0]):
@@ -470,6 +481,7 @@ def predict_rows(
             X,
             i,
             sigma,
+            room,
             shares is None,
             scores,
             known,
