@@ -492,9 +492,8 @@ class MistClassifier(ClassifierMixin, BaseEstimator):
                 y = check_labels(X, y)
             weights = check_weights(X, sample_weight)
             if names is not None and not first:
-                self._check_correlated(
-                    self._state.options.n_numeric + len(names) - len(self._order)
-                )
+                new = len(names) - len(self._order)
+                self._check_correlated(self._state.options.n_numeric + new)
             if names is not None:
                 self._take_names(names)
             if first:

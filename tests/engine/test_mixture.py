@@ -13,7 +13,7 @@ from mist import MistClassifier
 from mist.engine.components import components_of, tend
 from mist.engine.gaussians import factorise
 from mist.engine.inheritance import split_leaf
-from naive_mixture import NaiveMixtureLeaf
+from naive_mixture import NaiveMixtureLeaf, covariance
 
 LEAVES = ["full", "mixture"]
 NEVER = 10**9
@@ -47,6 +47,14 @@ class Part(NamedTuple):
     S: np.ndarray  # covariance
 
 
+def known_weights(model: MistClassifier, k: int) -> np.ndarray:
+    """Weights of the columns in a component."""
+    state = model._state
+    if state.missing is not None:
+        return state.missing.mixture.own.weight[k]
+    return np.full(state.n_features, state.mixture.own.head.weight[k])
+
+
 def components(model: MistClassifier, leaf: int = 0) -> dict[Any, list[Part]]:
     """Components of every class at a leaf."""
     tree, mixture, a = model._state.tree, model._state.mixture, model._state.options.n_numeric
@@ -59,7 +67,7 @@ def components(model: MistClassifier, leaf: int = 0) -> dict[Any, list[Part]]:
                 float(mixture.components.mass[k]),
                 float(mixture.own.head.weight[k]),
                 mixture.own.mean[k],
-                unpacked(mixture.own.m2[k] / mixture.own.head.weight[k], a),
+                covariance(unpacked(mixture.own.m2[k], a), known_weights(model, k)[:a]),
             )
             for k in components_of(mixture, cell)
         ]
@@ -83,6 +91,9 @@ def rows(
     blocks: bool = False,
     offset: float = 0.0,
     scale: float = 1.0,
+    holes: float = 0.0,
+    late: bool = False,
+    never: bool = False,
 ) -> Stream:
     """Rows of classes with correlated columns and several modes."""
     rng = np.random.default_rng(seed)
@@ -106,6 +117,11 @@ def rows(
     if blocks:
         order = np.argsort(y, kind="stable")
         X, y = X[order], y[order]
+    X[rng.random((n, d)) < holes * rng.random(d) * 2] = np.nan
+    if late:
+        X[: n // 3, numeric[0]] = X[: n // 2, -1] = np.nan
+    if never:
+        X[np.ix_(y == 0, [numeric[0], d - 1])] = np.nan
     w = rng.choice(weights, n)
     w[0] = 1.0  # a model that learnt nothing has no answer
     return Stream(X, y, w, categorical)
@@ -122,7 +138,7 @@ def close(ours: np.ndarray, theirs: np.ndarray, size: np.ndarray | float) -> Non
 def same_components(model: MistClassifier, twin: NaiveMixtureLeaf) -> None:
     ours = components(model)
     assert ours.keys() == twin.classes.keys()
-    a = twin.a
+    a = twin.width
     for label, parts in ours.items():
         c = twin.classes[label]
         assert len(parts) == len(c.components)
@@ -135,7 +151,7 @@ def same_components(model: MistClassifier, twin: NaiveMixtureLeaf) -> None:
             close(part.mass, k.mass, k.mass)
             close(part.n, k.own.n, k.own.n)
             close(part.mean, k.own.mean, unit)
-            close(part.S, k.own.M / k.own.n, np.outer(unit[:a], unit[:a]))
+            close(part.S, k.own.covariance(), np.outer(unit[:a], unit[:a]))
 
 
 def same_answers(model: MistClassifier, twin: NaiveMixtureLeaf, X: np.ndarray) -> None:
@@ -162,6 +178,7 @@ def agree(s: Stream, leaf: str, **options: Any) -> NaiveMixtureLeaf:
         asked = s.X[rng.integers(0, len(s.X), 8)]
         swapped = rng.random(asked.shape) < 0.3
         asked[swapped] = s.X[rng.integers(0, len(s.X), 8)][swapped]
+        asked[:3][rng.random((3, asked.shape[1])) < 0.3] = np.nan
         same_answers(model, twin, asked)
     return twin
 
@@ -187,6 +204,15 @@ TRAITS: dict[str, dict[str, Any]] = {
     "far from 0": {"offset": 1e6, "modes": 2, "distance": 8.0},
     "tiny": {"scale": 1e-9, "modes": 2, "distance": 8.0},
     "tiny and far": {"scale": 1e-3, "offset": 1e3, "d": 5, "modes": 2},
+    "holes": {"holes": 0.25, "d": 4, "modes": 2, "distance": 8.0},
+    "holes in 0/1 columns": {"holes": 0.25, "d": 5, "binary": 2, "modes": 2, "distance": 8.0},
+    "mostly holes": {"holes": 0.6, "d": 3, "modes": 2, "distance": 8.0, "n": 900},
+    "holes in few rows": {"holes": 0.004, "d": 5, "modes": 2, "distance": 8.0},
+    "late columns": {"late": True, "d": 5, "binary": 1, "modes": 2, "distance": 8.0},
+    "columns of some classes": {"never": True, "d": 5, "modes": 2, "distance": 8.0},
+    "all kinds of holes": {"never": True, "late": True, "holes": 0.1, "d": 6, "modes": 2},
+    "holes and a copied column": {"holes": 0.2, "d": 3, "copied": True, "modes": 2},
+    "holes in tiny values": {"holes": 0.2, "scale": 1e-90, "d": 3, "modes": 2},
     "huge": {"scale": 1e90, "d": 3, "modes": 2},
 }
 ALONE = {"many classes", "0/1 columns alone", "nothing but a constant"}
@@ -215,6 +241,7 @@ def test_engine_and_twin_agree_on_random_streams():
             binary=int(rng.integers(0, d)) if d != 3 else 0,
             copied=d == 3,
             repeated=bool(rng.random() < 0.3),
+            holes=float(rng.choice([0.0, 0.0, 0.2])),
             weights=((1.0,), (0.0, 0.5, 1.0, 3.0))[rng.integers(2)],
             blocks=bool(rng.random() < 0.3),
         )

@@ -448,7 +448,7 @@ def _propose(state: State, cell: int, component: int) -> None:
     each = known / weight
     candidates.m2[places] = weights[:, None] * np.sqrt(each[rows] * each[columns]) * covariances
     if missing is not None:
-        seen = state.missing.mixture
+        seen = missing.mixture
         seen.candidates.weight[places] = weights[:, None] * each
         seen.candidates.uneven[places] = seen.own.uneven[component]
         seen.candidates.ready[places] = 0
