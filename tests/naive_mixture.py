@@ -413,6 +413,9 @@ class NaiveMixtureLeaf:
         """The density of a component for learning."""
         q, e = 0.1 * self.a, k.own.e[: self.width]
         S = covariance(k.own.M + q * (c.within() + c.floor()), e + q)
+        if k.own.ready:
+            believed = k.own.n / (k.own.n + 0.5 * self.a)
+            S = believed * S + (1 - believed) * np.diag(np.diag(S))
         return Density.of(S, k.chances, e)
 
     def answer(self, c: NaiveClass, k: Component) -> Density:

@@ -30,9 +30,19 @@ def calm(leaf):
     return MistClassifier(leaf, categorical_features=[BINARY], grace_period=10**9)
 
 
+def with_holes(X, seed=0, share=0.15):
+    """The same rows with values missing, from the fortieth row on."""
+    X = X.copy()
+    holes = np.random.default_rng(seed).random(X.shape) < share
+    X[40:][holes[40:]] = np.nan
+    return X
+
+
+@pytest.mark.parametrize("holed", [False, True], ids=["whole", "holes"])
 @pytest.mark.parametrize("model", [eager, calm])
-def test_sizes_of_batches_do_not_matter_bit_for_bit(leaf, model):
+def test_sizes_of_batches_do_not_matter_bit_for_bit(leaf, model, holed):
     X, y = whole_rows(0)
+    X = with_holes(X) if holed else X
     rng = np.random.default_rng(0)
     weights = rng.choice([0.0, 1.0, 2.5], len(X))
     whole = model(leaf).partial_fit(X, y, sample_weight=weights)
@@ -110,34 +120,109 @@ def test_columns_of_zeros_and_ones_alone(leaf):
     assert model.score(X, y) > 0.8
 
 
-def test_missing_values_are_refused_with_row_and_column(leaf):
-    X, y = whole_rows(4)
-    model = eager(leaf).partial_fit(X, y)
-    before = fingerprint(model)
+@pytest.mark.parametrize("inheritance", ["gaussian", "joint"])
+def test_trees_that_grow_on_rows_with_holes_stay_finite(leaf, inheritance):
+    X, y = whole_rows(4, n=600)
+    X = with_holes(X)
+    X[y == 1, 3] = np.nan  # of this class the column is never known
+    model = eager(leaf, inheritance=inheritance).partial_fit(X, y)
+    assert model.n_splits_ > 2
+    assert any(split.feature == 3 for split in model.split_log_)
+    rows = np.vstack([X, whole_rows(5)[0], np.full((1, 4), np.nan)])
+    shares = model.predict_proba(rows)
+    assert np.isfinite(shares).all()
+    np.testing.assert_allclose(shares.sum(axis=1), 1, rtol=1e-12)
+    best = shares[np.arange(len(rows)), model.predict(rows)]
+    np.testing.assert_array_equal(best, shares.max(axis=1))
+
+
+def test_a_hole_leaves_a_column_out(leaf):
+    """What is learnt and asked without a column equals what never had it."""
+    X, y = whole_rows(6)
     holed = X.copy()
-    holed[7, 2] = np.nan
-    wanted = rf"row 7, column 2: leaf='{leaf}' takes no missing values"
-    for call in (
-        lambda: model.partial_fit(holed, y),
-        lambda: model.prequential(holed, y),
-        lambda: model.predict(holed),
-        lambda: model.predict_proba(holed),
-        lambda: eager(leaf).fit(holed, y),
-    ):
-        with pytest.raises(ValueError, match=wanted):
-            call()
-    with pytest.raises(ValueError, match=r"row 0, column 2: .* missing"):
-        model.learn_one(holed[7], 0)
-    assert fingerprint(model) == before
+    holed[:, 2] = np.nan
+    there = calm(leaf).partial_fit(holed, y)
+    never = calm(leaf).partial_fit(np.delete(X, 2, axis=1), y)
+    np.testing.assert_allclose(
+        there.predict_proba(holed), never.predict_proba(np.delete(X, 2, axis=1)), atol=1e-9
+    )
+    # A value that no class knows anything of decides nothing.
+    np.testing.assert_allclose(there.predict_proba(X), there.predict_proba(holed), atol=1e-12)
 
 
-def test_new_columns_are_refused_by_name(leaf):
-    model = MistClassifier(leaf).learn_one({"a": 1.0, "b": 2.0}, 0)
-    model.learn_one({"a": 2.0, "b": 1.0}, 1)
+def test_a_hole_in_a_question_is_answered_by_the_marginal_density(leaf):
+    X, y = whole_rows(7)
+    model = calm(leaf).set_params(max_components=1).partial_fit(X, y)
+    asked = X[:50].copy()
+    asked[:, 2] = np.nan
+    grid = np.linspace(-20.0, 40.0, 4001)
+    tree = model._state.tree
+    masses = np.log(tree.cells.mass[:3] + 1)
+    scores = []
+    for x in asked[:5]:
+        filled = np.repeat(x[None], grid.size, axis=0)
+        filled[:, 2] = grid
+        joint = scores_of(model, filled) - masses
+        scores.append(np.log(np.exp(joint).sum(axis=0)) + masses)
+    expected = np.array(scores)
+    expected = np.exp(expected - expected.max(axis=1, keepdims=True))
+    expected /= expected.sum(axis=1, keepdims=True)
+    codes = [model._labels.columns[code] for code in tree.cells.code[:3]]
+    np.testing.assert_allclose(model.predict_proba(asked[:5])[:, codes], expected, atol=1e-6)
+
+
+def scores_of(model, rows):
+    """Log prior plus log density of whole rows in the cells of the only leaf, of one component each."""
+    state, order = model._state, model._order
+    mixture, tree, a = state.mixture, state.tree, state.options.n_numeric
+    out = np.empty((len(rows), 3))
+    for cell in range(3):
+        k = mixture.cells.first[cell]
+        F = np.zeros((a, a))
+        F[np.tril_indices(a)] = mixture.factor[k]
+        away = (rows[:, order[:a]] - mixture.own.mean[k, :a]) @ F.T
+        odds = rows[:, order[a:]] @ mixture.own.odds[k]
+        density = mixture.components["constant"][k] + odds - 0.5 * (away**2).sum(axis=1)
+        out[:, cell] = np.log(tree.cells.mass[cell] + 1) + density
+    return out
+
+
+def test_a_new_column_is_told_apart_from_nothing_known(leaf):
+    """New columns come with the limit on covariances, and a refusal leaves no trace."""
+    model = MistClassifier(leaf).learn_one({f"c{j}": float(j) for j in range(3)}, 0)
+    model.learn_one({"c0": 2.0, "c1": 1.0, "new": 5.0}, 1)
+    assert model.n_features_in_ == 4
     before = fingerprint(model)
-    with pytest.raises(ValueError, match=r"cannot take new columns after the first row, got 'c'"):
-        model.learn_one({"a": 1.0, "b": 2.0, "c": 3.0}, 0)
+    with pytest.raises(ValueError, match=re.escape("at most 1024 numeric columns, got 1025")):
+        model.learn_one({f"d{j}": 1.0 for j in range(1021)}, 0)
     assert fingerprint(model) == before
+    assert model.n_features_in_ == 4
+
+
+def test_a_class_with_values_too_large_to_add_up_leaves_the_others_alone(leaf):
+    X, y = whole_rows(8)
+    model = calm(leaf).partial_fit(X, y)
+    broken = calm(leaf).partial_fit(X, y)
+    rows = np.zeros((4, 4))
+    rows[::2, 0], rows[1::2, 0] = 1e150, -1e150
+    broken.partial_fit(rows, [9] * 4, sample_weight=[2.0**31] * 4)
+    shares = broken.predict_proba(with_holes(X))
+    assert np.isfinite(shares).all()
+    # The others keep their covariances: the broken class is left out of what they share.
+    np.testing.assert_allclose(broken.predict_proba(X)[:, :3], model.predict_proba(X), atol=0.02)
+    broken.partial_fit(with_holes(X), y)
+    assert np.isfinite(broken.predict_proba(X)).all()
+    assert broken.score(X, y) > 0.9
+
+
+@pytest.mark.parametrize("size", [1e150 / 30, 1e-150, 1e-310])
+def test_extreme_values_with_holes_give_finite_answers(leaf, size):
+    X, y = whole_rows(2)
+    rows = with_holes(np.where(np.arange(4) == BINARY, X, X * size))
+    rows[3, 0] = 1e150
+    model = calm(leaf).partial_fit(rows, y)
+    assert np.isfinite(model.predict_proba(rows)).all()
+    assert np.isfinite(model.predict_proba(X)).all()
 
 
 def test_more_columns_than_covariances_are_kept_of_are_refused(leaf):

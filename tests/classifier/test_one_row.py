@@ -6,7 +6,7 @@ from mist import MistClassifier
 
 X, Y = mixed_rows(2)
 NAMES = ["width", "wet", "height", "depth"]
-LEAVES = pytest.mark.parametrize("leaf", ["gaussian", "sketch", "majority"])
+LEAVES = pytest.mark.parametrize("leaf", ["gaussian", "sketch", "majority", "full", "mixture"])
 
 
 def mapping(x, names=NAMES):

@@ -5,6 +5,7 @@ from material import EAGER, fingerprint
 from mist import MistClassifier
 from mist.datasets import make_gaussian_classes
 
+ALL = pytest.mark.parametrize("leaf", ["gaussian", "sketch", "full", "mixture"])
 BOTH = pytest.mark.parametrize("leaf", ["gaussian", "sketch"])
 
 
@@ -81,7 +82,7 @@ def test_3000_classes_of_one_row_each(leaf):
 # -- missing values ----------------------------------------------------------------------------
 
 
-@BOTH
+@ALL
 def test_missing_values_cost_little(leaf):
     rng = np.random.default_rng(5)
     y = rng.integers(2, size=5000)
@@ -100,7 +101,7 @@ def test_missing_values_cost_little(leaf):
     )
 
 
-@BOTH
+@ALL
 def test_a_single_missing_value_at_the_start_costs_nothing(leaf):
     rng = np.random.default_rng(6)
     y = rng.integers(2, size=2000)
@@ -113,7 +114,7 @@ def test_a_single_missing_value_at_the_start_costs_nothing(leaf):
     np.testing.assert_allclose(model.predict_proba(X), whole.predict_proba(X), atol=0.05)
 
 
-@BOTH
+@ALL
 def test_a_column_without_any_value_counts_for_nothing(leaf):
     X, y = make_gaussian_classes(400, 4, 3, seed=1)
     holed = np.insert(X, 1, np.nan, axis=1)
@@ -126,7 +127,7 @@ def test_a_column_without_any_value_counts_for_nothing(leaf):
     assert 1 not in {split.feature for split in eager.split_log_}
 
 
-@BOTH
+@ALL
 def test_rows_without_any_value_are_answered_by_the_class_masses(leaf):
     X, y = make_gaussian_classes(100, 2, 3)
     model = MistClassifier(leaf).fit(X, y)
@@ -135,7 +136,7 @@ def test_rows_without_any_value_are_answered_by_the_class_masses(leaf):
     np.testing.assert_allclose(alone.predict_proba([[1.0, 2.0]]), [[0.6, 0.4]])
 
 
-@BOTH
+@ALL
 def test_a_class_that_never_had_a_value_in_a_column_is_not_lost(leaf):
     rng = np.random.default_rng(7)
     y = np.arange(600) % 3

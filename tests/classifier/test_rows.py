@@ -19,7 +19,7 @@ def learnt(rows=X, labels=Y, **options):
 # -- missing values ----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("leaf", ["gaussian", "sketch", "majority"])
+@pytest.mark.parametrize("leaf", ["gaussian", "sketch", "majority", "full", "mixture"])
 def test_nan_equals_an_absent_key(leaf):
     by_array = MistClassifier(leaf, **EAGER)
     by_mapping = MistClassifier(leaf, **EAGER)

@@ -76,6 +76,9 @@ LEAST_CORRELATION_SHRINKAGE = 1e-3
 LEAST_SHARE = 1e-3
 """A component with less responsibility for a row does not learn it."""
 
+DOUBT = 0.5
+"""Weight, in columns, at which half of a covariance is believed when values are filled in."""
+
 MOST_DIVIDED = 100
 """Numeric columns up to which components divide: beyond, a class has too few rows for it."""
 
@@ -310,6 +313,8 @@ def _refresh_learner(tree, mixture, missing, cell, component, base, room):
             for j in range(i + 1):
                 both = math.sqrt((seen.weight[component, i] + q) * (seen.weight[component, j] + q))
                 S[at] = (own.m2[component, at] + S[at]) / both if both > 0.0 else 0.0
+                if j < i and seen.ready[component]:
+                    S[at] *= n / (n + DOUBT * mixture.growth.n_known)
                 at += 1
         _keep_variances(seen, component, S, a)
         logs = factorise_seen(S, seen.weight, component, own.factor, low, a)
