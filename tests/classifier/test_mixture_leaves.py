@@ -209,7 +209,7 @@ def test_a_class_with_values_too_large_to_add_up_leaves_the_others_alone(leaf):
     shares = broken.predict_proba(with_holes(X))
     assert np.isfinite(shares).all()
     # The others keep their covariances: the broken class is left out of what they share.
-    np.testing.assert_allclose(broken.predict_proba(X)[:, :3], model.predict_proba(X), atol=0.02)
+    np.testing.assert_allclose(broken.predict_proba(X)[:, :3], model.predict_proba(X), atol=0.05)
     broken.partial_fit(with_holes(X), y)
     assert np.isfinite(broken.predict_proba(X)).all()
     assert broken.score(X, y) > 0.9
