@@ -172,7 +172,7 @@ def test_a_hole_in_a_question_is_answered_by_the_marginal_density(leaf):
 
 
 def scores_of(model, rows):
-    """Log prior plus log density of whole rows in the cells of the only leaf, of one component each."""
+    """Log prior plus log density of whole rows, in cells of one component each."""
     state, order = model._state, model._order
     mixture, tree, a = state.mixture, state.tree, state.options.n_numeric
     out = np.empty((len(rows), 3))
