@@ -46,6 +46,7 @@ def named_arrays(state: State) -> dict[str, np.ndarray]:
     for prefix in ("tree", "missing", "sketch", "view"):
         group = getattr(state, prefix)
         fields = group._asdict() if group is not None else {}
+        fields.pop("mixture", None)  # these models keep no covariances
         named |= {name if prefix == "tree" else f"{prefix}.{name}": a for name, a in fields.items()}
     return named
 
