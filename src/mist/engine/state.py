@@ -393,11 +393,12 @@ def reserve_missing(state: State) -> None:
         cell=np.repeat(tree.cells.weight[:, None], d, axis=1),
         leaf=np.repeat(tree.leaves.weight[:, None], d, axis=1),
         scale=np.repeat(tree.nodes.mass[0], d),
-        mixture=_seen_so_far(state),
+        mixture=seen_so_far(state),
     )
 
 
-def _seen_so_far(state: State) -> MixtureSeen | None:
+def seen_so_far(state: State) -> MixtureSeen | None:
+    """What components know of each column as long as nothing was missing."""
     mixture, a = state.mixture, state.options.n_numeric
     if mixture is None:
         return None

@@ -22,6 +22,7 @@ from mist.engine.state import (
     new_state,
     reserve_cells,
     reserve_items,
+    seen_so_far,
 )
 
 Array = np.ndarray[Any, Any]
@@ -29,7 +30,7 @@ Array = np.ndarray[Any, Any]
 _OF_LEAF = ("rows", "weight", "clock", "refresh_at", "epoch", "sketched", "orphan")
 _OF_CELL = ("weight", "mass", "count", "norm", "steps")
 _OF_SKETCH = ("used", "levels", "flips", "median_at")
-_OF_COMPONENT = ("mass", "log_mass", "base", "constant", "tried")
+_OF_COMPONENT = ("mass", "log_mass", "zeros", "constant", "tried")
 
 
 def one_leaf_state(state: State, leaf: int) -> State:
@@ -64,6 +65,7 @@ def one_leaf_state(state: State, leaf: int) -> State:
             cell=np.zeros((len(out.tree.cells), d)),
             leaf=np.zeros((1, d)),
             scale=state.missing.scale.copy(),
+            mixture=seen_so_far(out),
         )
     copy_leaf(state, leaf, out, 0, with_trials=False)
     return out
@@ -104,6 +106,9 @@ def copy_leaf(source: State, leaf: int, target: State, slot: int, *, with_trials
     if target.mixture is not None:
         target.mixture.pooled[slot] = source.mixture.pooled[leaf]
         target.mixture.fresh[slot] = source.mixture.fresh[leaf]
+        if target.missing is not None:
+            assert source.missing is not None
+            target.missing.mixture.pooled[slot] = source.missing.mixture.pooled[leaf]
     for old, new in zip(olds.tolist(), news.tolist(), strict=True):
         if target.sketch is not None and old_tree.cells.start[old] >= 0:
             _copy_sketch(source, old, target, new)
@@ -151,6 +156,11 @@ def _copy_components(source: State, old: int, target: State, new: int, with_tria
             mixture.components[name][born] = theirs.components[name][component]
         for mine, other in zip(mixture.own, theirs.own, strict=True):
             mine[born] = other[component]
+        if target.missing is not None:
+            assert source.missing is not None
+            seen, known = target.missing.mixture.own, source.missing.mixture.own
+            for mine, other in zip(seen, known, strict=True):
+                mine[born] = other[component]
         mixture.factor[born] = theirs.factor[component]
         if with_trials and theirs.components.trial[component] >= 0:
             _copy_trial(source, component, target, born)
@@ -167,5 +177,10 @@ def _copy_trial(source: State, component: int, target: State, born: int) -> None
     mixture.components.due[born] = theirs.components.due[component]
     mixture.evidence[here] = theirs.evidence[there]
     each = 2 * mixture.growth.pairs + 1
-    for mine, other in zip(mixture.candidates, theirs.candidates, strict=True):
-        mine[here * each : (here + 1) * each] = other[there * each : (there + 1) * each]
+    pools = [(mixture.candidates, theirs.candidates)]
+    if target.missing is not None:
+        assert source.missing is not None
+        pools += [(target.missing.mixture.candidates, source.missing.mixture.candidates)]
+    for mines, others in pools:
+        for mine, other in zip(mines, others, strict=True):
+            mine[here * each : (here + 1) * each] = other[there * each : (there + 1) * each]
