@@ -92,7 +92,8 @@ def mixture_density(leaf: NaiveMixtureLeaf, x: Sequence[float], learnt: np.ndarr
     n = leaf.a - int(still.sum())
     parts = []
     for c in leaf.classes.values():
-        inside = [k.answering.log(row, k.own.mean) for k in c.components]
+        units = np.diag(leaf.P)
+        inside = [k.answering.log(row, k.own.mean, units) for k in c.components]
         density = logsumexp(inside, b=leaf.shares(c)) - 0.5 * n * LOG_2PI
         parts.append(density + math.log(c.moments.n / len(learnt)))
     return float(logsumexp(parts))

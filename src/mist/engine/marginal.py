@@ -11,7 +11,8 @@ import math
 
 from mist.engine.compiled import exact, inlined
 from mist.engine.density import sketch_score
-from mist.engine.mixture import mixture_score
+from mist.engine.gaussians import is_whole
+from mist.engine.mixture import mixture_score, mixture_score_missing
 from mist.engine.moments import FLOOR, gaussian_score, gaussian_score_missing
 from mist.engine.state import EPOCH, GAUSSIAN, M2, MEAN, PREC
 
@@ -20,14 +21,19 @@ _HALF_LOG_2PI = 0.5 * math.log(2.0 * math.pi)
 
 
 @inlined
-def _log_likelihood(tree, missing, sketch, view, mixture, holes, binary, options, cell, row, sigma):
+def _log_likelihood(
+    tree, missing, sketch, view, mixture, holes, binary, options, leaf, cell, row, sigma, room
+):
     """Log density of a row in a class, up to what all classes share.
 
     The loop of predictions chooses likewise; there, a call would cost a third of the time.
     """
     cells, stats, n = tree.cells, tree.stats, options.n_numeric
     if mixture is not None:
-        return mixture_score(mixture, cell, row, 0, sigma, -math.inf)
+        if holes is None:
+            return mixture_score(mixture, cell, row, 0, sigma, -math.inf)
+        whole = is_whole(row, 0)
+        return mixture_score_missing(mixture, missing, whole, leaf, cell, row, 0, room, -math.inf)
     prior = math.log(cells.mass[cell] + 1.0)
     if view is not None:
         score = sketch_score(cells, stats, missing, sketch, view, cell, row, 0, sigma, options)
@@ -49,12 +55,12 @@ def settle(tree, X, i, n_numeric, row):
 
 @inlined
 def class_density(
-    tree, missing, sketch, view, mixture, holes, binary, options, leaf, cell, row, sigma
+    tree, missing, sketch, view, mixture, holes, binary, options, leaf, cell, row, sigma, room
 ):
     """Log density of a settled row in a class at a leaf, nothing left out."""
     n = options.n_numeric
     density = _log_likelihood(
-        tree, missing, sketch, view, mixture, holes, binary, options, cell, row, sigma
+        tree, missing, sketch, view, mixture, holes, binary, options, leaf, cell, row, sigma, room
     )
     for j in range(n):
         if row[0, j] != row[0, j] or tree.scale[M2, j] == 0.0:

@@ -275,7 +275,7 @@ def _forget_orphan(tree, leaf):
 
 @exact
 def _joint_density(
-    tree, missing, sketch, view, mixture, holes, binary, options, leaf, cell, row, sigma, held
+    tree, missing, sketch, view, mixture, holes, binary, options, leaf, cell, row, sigma, room, held
 ):
     """Log p(row, leaf | class) of a settled row."""
     if tree.leaves.orphan[leaf]:
@@ -283,7 +283,19 @@ def _joint_density(
         density = overall_density(tree, missing, row, options.n_numeric)
     else:
         density = class_density(
-            tree, missing, sketch, view, mixture, holes, binary, options, leaf, cell, row, sigma
+            tree,
+            missing,
+            sketch,
+            view,
+            mixture,
+            holes,
+            binary,
+            options,
+            leaf,
+            cell,
+            row,
+            sigma,
+            room,
         )
     return density + math.log(tree.cells.mass[cell] / held[tree.cells.code[cell]])
 
@@ -418,6 +430,7 @@ def run(
                     cell,
                     settled,
                     sigma,
+                    room,
                     conformity.held,
                 )
             remember(conformity, code, score, w)
@@ -511,6 +524,7 @@ def write_densities(
     """
     leaves, cells = tree.leaves, tree.cells
     sigma, row = np.empty(options.n_numeric), np.empty((1, X.shape[1]))
+    room = None if mixture is None else make_room(mixture)
     if view is not None:
         deviations(tree, missing, sigma)
     for i in range(X.shape[0]):
@@ -531,6 +545,7 @@ def write_densities(
                 cell,
                 row,
                 sigma,
+                room,
                 held,
             )
             cell = cells.next[cell]
