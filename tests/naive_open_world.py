@@ -89,11 +89,10 @@ def mixture_density(leaf: NaiveMixtureLeaf, x: Sequence[float], learnt: np.ndarr
     still = np.ptp(learnt, axis=0) == 0
     still[leaf.a :] = False
     row[still] = learnt[0, still]
-    n = leaf.a - int(still.sum())
+    n = int((~np.isnan(row) & ~still)[: leaf.a].sum())
     parts = []
     for c in leaf.classes.values():
-        units = np.diag(leaf.P)
-        inside = [k.answering.log(row, k.own.mean, units) for k in c.components]
+        inside = [leaf.log(k, row) for k in c.components]
         density = logsumexp(inside, b=leaf.shares(c)) - 0.5 * n * LOG_2PI
         parts.append(density + math.log(c.moments.n / len(learnt)))
     return float(logsumexp(parts))

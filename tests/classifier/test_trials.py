@@ -156,7 +156,7 @@ def test_engine_and_twin_agree(seed):
 
 
 @pytest.mark.parametrize(
-    ("leaf", "holes"), [("gaussian", 0.03), ("sketch", 0.03), ("mixture", 0.0)]
+    ("leaf", "holes"), [("gaussian", 0.03), ("sketch", 0.03), ("mixture", 0.03)]
 )
 def test_sizes_of_batches_and_pickling_do_not_matter_bit_for_bit(leaf, holes):
     X, y = xor_rows(900, 3, holes)
@@ -210,7 +210,7 @@ def test_memory_that_must_not_be_written_to_is_copied_with_the_trials():
 
 
 @pytest.mark.parametrize(
-    ("leaf", "holes"), [("gaussian", 0.03), ("sketch", 0.03), ("full", 0.0), ("mixture", 0.0)]
+    ("leaf", "holes"), [("gaussian", 0.03), ("sketch", 0.03), ("full", 0.03), ("mixture", 0.03)]
 )
 def test_promoted_children_are_those_of_a_tree_split_when_the_trial_was_opened(leaf, holes):
     X, y = xor_rows(900, 7, holes)
@@ -238,7 +238,7 @@ def test_promoted_children_are_those_of_a_tree_split_when_the_trial_was_opened(l
     np.testing.assert_array_equal(other.apply(X), model.apply(X))
 
 
-@pytest.mark.parametrize(("leaf", "holes"), [("gaussian", 0.03), ("sketch", 0.03), ("full", 0.0)])
+@pytest.mark.parametrize(("leaf", "holes"), [("gaussian", 0.03), ("sketch", 0.03), ("full", 0.03)])
 def test_a_transplanted_leaf_goes_on_as_the_original_does(leaf, holes):
     X, y = xor_rows(900, 2, holes)
     original = model_of(leaf, max_leaves=1, class_prior="balanced").partial_fit(X[:500], y[:500])
