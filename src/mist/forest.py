@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from numbers import Integral
+from numbers import Integral, Real
 from operator import methodcaller
 from typing import Any, ClassVar, Self, TypeVar
 
@@ -16,14 +16,16 @@ from sklearn.utils import Tags, gen_batches, get_tags
 from sklearn.utils._param_validation import Interval
 
 from mist.classifier import Batch, MistClassifier
+from mist.companion import Companion
 from mist.engine.random import TREES, draw, resample
 from mist.estimator import size_of, take_over, without_trace
 from mist.labels import Labels
 from mist.options import seed_of
+from mist.pooling import blend, mean_posterior
 from mist.presets import FOREST_TREE
 from mist.rows import Array, check_rows
 
-__all__ = ["MistForest", "mean_posterior"]
+__all__ = ["MistForest"]
 
 _Answer = TypeVar("_Answer")
 
@@ -34,40 +36,7 @@ _MOST_SHARES = 2**22
 _KNOWN = ("_labels", "_keys", "classes_", "n_features_in_", "feature_names_in_")
 """What is the same for the forest and all of its trees: labels and columns."""
 
-_LEARNT = (*_KNOWN, "trees_", "_masses", "_n_rows")
-
-
-def mean_posterior(posteriors: Sequence[Array]) -> tuple[Array, Array]:
-    """Mean of class probabilities, row by row over the trees that have any.
-
-    Parameters
-    ----------
-    posteriors : sequence of ndarray of float64, shape (n, n_classes)
-        One array a tree. A tree abstains from a row where a value is not finite, or all are 0.
-
-    Returns
-    -------
-    means : ndarray of float64, shape (n, n_classes)
-        Zeros where all trees abstain.
-    votes : ndarray of int64, shape (n,)
-        Trees that did not.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from mist.forest import mean_posterior
-    >>> one, other = np.array([[0.5, 0.5], [0.0, 1.0]]), np.array([[1.0, 0.0], [np.nan, 1.0]])
-    >>> means, votes = mean_posterior([one, other])
-    >>> means.tolist(), votes.tolist()
-    ([[0.75, 0.25], [0.0, 1.0]], [2, 1])
-    """
-    total = np.zeros_like(posteriors[0])
-    votes = np.zeros(len(total), dtype=np.int64)
-    for shares in posteriors:  # in this order, so that sums do not depend on who was ready first
-        voting: Array = np.isfinite(shares.sum(axis=1)) & shares.any(axis=1)
-        total += np.where(voting[:, None], shares, 0.0)
-        votes += voting
-    return total / np.maximum(votes, 1)[:, None], votes
+_LEARNT = (*_KNOWN, "trees_", "_companion", "_masses", "_n_rows")
 
 
 class MistForest(ClassifierMixin, BaseEstimator):
@@ -89,6 +58,12 @@ class MistForest(ClassifierMixin, BaseEstimator):
         Share of the columns, drawn anew, that each attempt to split looks at; None for all.
     bootstrap : bool, default=False
         Whether each tree multiplies the weight of every row by a Poisson(1) number of its own.
+    random_features : int, default=0
+        Size of a discriminant on random features (`mist.baselines.RandomFeatureLDA`) that learns
+        beside the trees, and whose answers are pooled with theirs; 0 for trees alone.
+    feature_weight : float, default=0.1
+        How much the discriminant's log probabilities count beside those of the trees, once there
+        are many more rows than features.
     n_jobs : int or None, default=None
         Threads, as in scikit-learn: None is 1, -1 one a processor. Answers do not depend on it.
     random_state : int, RandomState, Generator or None, default=None
@@ -118,8 +93,12 @@ class MistForest(ClassifierMixin, BaseEstimator):
 
     Notes
     -----
-    Learning n rows in one call equals n calls with one row, bit for bit, for any number of
-    threads. A tree whose probabilities for a row are not finite has no vote on that row. Where no
+    Learning n rows in one call equals n calls with one row, for any number of threads: bit for bit
+    without random features, and else to the rounding of their matrix products. The discriminant
+    learns complete rows only; rows with missing values are answered by the trees. With
+    ``n_trees=1`` and ``max_features=None`` a forest is one tree with a discriminant beside it.
+
+    A tree whose probabilities for a row are not finite has no vote on that row. Where no
     tree has one, the answer is the share of each class in the rows learnt.
 
     References
@@ -145,6 +124,8 @@ class MistForest(ClassifierMixin, BaseEstimator):
         "estimator": [MistClassifier, None],
         "n_trees": [Interval(Integral, 1, None, closed="left")],
         "bootstrap": ["boolean"],
+        "random_features": [Interval(Integral, 0, None, closed="left")],
+        "feature_weight": [Interval(Real, 0, None, closed="left")],
         "n_jobs": [
             Interval(Integral, 1, None, closed="left"),
             Interval(Integral, None, -1, closed="right"),
@@ -164,6 +145,8 @@ class MistForest(ClassifierMixin, BaseEstimator):
         *,
         max_features: float | None = 0.5,
         bootstrap: bool = False,
+        random_features: int = 0,
+        feature_weight: float = 0.1,
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
@@ -171,6 +154,8 @@ class MistForest(ClassifierMixin, BaseEstimator):
         self.n_trees = n_trees
         self.max_features = max_features
         self.bootstrap = bootstrap
+        self.random_features = random_features
+        self.feature_weight = feature_weight
         self.n_jobs = n_jobs
         self.random_state = random_state
 
@@ -229,6 +214,7 @@ class MistForest(ClassifierMixin, BaseEstimator):
         """
         batch = self._admit(lambda tree: tree._admit(X, y, classes, sample_weight))
         self._learn(batch)
+        self._teach(batch)
         return self
 
     def prequential(self, X: Any, y: Any, sample_weight: Any = None) -> Array:
@@ -268,7 +254,7 @@ class MistForest(ClassifierMixin, BaseEstimator):
             for row in np.flatnonzero(votes == 0):
                 before = Batch(*(array[:row] for array in part))
                 means[row] = self._frequencies(_added(masses, before))
-            places[rows] = means.argmax(axis=1)
+            places[rows] = self._with_features(means, part).argmax(axis=1)
         return self.classes_[places]
 
     def learn_one(self, x: Any, y: Any, sample_weight: float = 1.0) -> Self:
@@ -287,7 +273,9 @@ class MistForest(ClassifierMixin, BaseEstimator):
         -------
         self
         """
-        self._learn(self._admit(lambda tree: tree._admit_one(x, y, sample_weight)))
+        batch = self._admit(lambda tree: tree._admit_one(x, y, sample_weight))
+        self._learn(batch)
+        self._teach(batch)
         return self
 
     def _admit(self, check: Callable[[MistClassifier], Batch]) -> Batch:
@@ -338,6 +326,11 @@ class MistForest(ClassifierMixin, BaseEstimator):
         self.trees_ = [self.new_tree() for _ in range(self.n_trees)]
         for number, tree in enumerate(self.trees_):
             tree.random_state = int(draw(seed, TREES, number, 0, 0)) >> 1
+        self._companion: Companion | None = None
+        if self.random_features > 0:
+            beside = int(draw(seed, TREES, self.n_trees, 0, 0)) >> 1
+            prior = self.trees_[0].class_prior
+            self._companion = Companion(int(self.random_features), prior, beside)
         self._masses = np.zeros(0)
         self._n_rows = 0
 
@@ -359,6 +352,22 @@ class MistForest(ClassifierMixin, BaseEstimator):
         self._masses = _added(self._masses, batch)
         self._n_rows += int(np.count_nonzero(batch.weights))
         return posteriors
+
+    def _teach(self, batch: Batch) -> None:
+        """Let the discriminant learn, if there is one."""
+        if self._companion is not None:
+            self._companion.learn(*batch, self.trees_[0]._order)
+
+    def _with_features(self, means: Array, batch: Batch) -> Array:
+        """Blend the trees' answers to rows with the discriminant's, then let it learn them."""
+        if self._companion is None:
+            return means
+        shares, trust = self._companion.learn_after(*batch, *self._places())
+        return blend(means, shares, self.feature_weight * trust)
+
+    def _places(self) -> tuple[Array, Array, int]:
+        """Which column and which class stands where, and the number of labels."""
+        return self.trees_[0]._order, self._labels.columns, len(self.classes_)
 
     def _each(self, task: Callable[[MistClassifier], _Answer]) -> list[_Answer]:
         """What a task returns for every tree, in their order."""
@@ -478,6 +487,9 @@ class MistForest(ClassifierMixin, BaseEstimator):
         for rows in gen_batches(len(X), self._rows_at_once()):
             means, votes = mean_posterior(self._each(methodcaller("_predict_proba", X[rows])))
             means[votes == 0] = self._frequencies(self._masses)
+            if self._companion is not None:
+                shares, trust = self._companion.answer(X[rows], *self._places())
+                means = blend(means, shares, self.feature_weight * trust)
             yield means
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -542,7 +554,8 @@ class MistForest(ClassifierMixin, BaseEstimator):
     def nbytes(self) -> int:
         """Exact bytes of all arrays that hold what was learnt."""
         trees = getattr(self, "trees_", [])
-        return sum(tree.nbytes for tree in trees) + (self._masses.nbytes if trees else 0)
+        beside = self._companion.nbytes if trees and self._companion is not None else 0
+        return sum(tree.nbytes for tree in trees) + (self._masses.nbytes if trees else 0) + beside
 
     def _of_trees(self, name: str) -> list[Any]:
         """An attribute of every tree; of those only that have drawn a row, under bootstrap."""

@@ -11,7 +11,7 @@ from sklearn.exceptions import NotFittedError
 import mist.forest
 from mist import MistClassifier, MistForest
 from mist.engine.random import resample
-from mist.forest import mean_posterior
+from mist.pooling import mean_posterior
 from mist.presets import FOREST_TREE
 from naive import uniform
 from naive_forest import NaiveForest, poisson

@@ -1,0 +1,112 @@
+"""The discriminant on random features that answers beside the trees of a forest."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mist.rows import Array
+
+
+class Companion:
+    """A `mist.baselines.RandomFeatureLDA` that learns the complete rows a forest learns.
+
+    It reads the columns there were at its first row; its classes are the forest's class codes.
+
+    Parameters
+    ----------
+    n_features : int
+        Number of random features.
+    class_prior : {"balanced", "counts"}
+        As the trees'.
+    seed : int
+        Seed of the features.
+    """
+
+    columns: Array
+
+    def __init__(self, n_features: int, class_prior: str, seed: int) -> None:
+        from mist.baselines import RandomFeatureLDA
+
+        self.model = RandomFeatureLDA(
+            n_features=n_features, class_prior=class_prior, random_state=seed
+        )
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of what it has learnt."""
+        return self.model.nbytes if self._knows() else 0
+
+    def learn(self, X: Array, codes: Array, weights: Array, order: Array) -> None:
+        """Learn the rows of weight above 0 that have no missing value; others leave no trace."""
+        X, whole = self._own(X, order)
+        learnt = whole & (weights > 0)
+        if learnt.any():
+            self.model.partial_fit(X[learnt], codes[learnt], sample_weight=weights[learnt])
+
+    def learn_after(
+        self, X: Array, codes: Array, weights: Array, order: Array, ranks: Array, k: int
+    ) -> tuple[Array, Array]:
+        """As `learn`, after an answer to each row; returns answers and trust, see `answer`."""
+        n = len(X)
+        X, whole = self._own(X, order)
+        shares, trust = np.zeros((n, k)), np.zeros(n)
+        counted = np.where(whole, weights, 0.0)
+        if self._knows() or counted.any():
+            before = self._weight() + np.cumsum(counted) - counted
+            trust[whole] = self._trust(before[whole])
+            # A row of weight 0 has no class, and none is looked at.
+            labels = np.maximum(codes[whole], 0)
+            given = self.model._prequential_proba(X[whole], labels, counted[whole])
+            self._place(given, whole, ranks, shares)
+        return shares, trust
+
+    def answer(self, X: Array, order: Array, ranks: Array, k: int) -> tuple[Array, Array]:
+        """Class probabilities of rows, and how far they can be trusted.
+
+        Parameters
+        ----------
+        X : ndarray of float64, shape (n, d)
+            Rows in the engine's order of columns.
+        order : ndarray of int64, shape (d,)
+            Which column stands where.
+        ranks : ndarray of int64, shape (n_codes,)
+            Place of each class among the sorted labels.
+        k : int
+            Number of labels, declared ones included.
+
+        Returns
+        -------
+        shares : ndarray of float64, shape (n, k)
+            Zeros in rows with a missing value, and before the first learnt row.
+        trust : ndarray of float64, shape (n,)
+            N / (N + m) after rows of weight N with m features.
+        """
+        n = len(X)
+        X, whole = self._own(X, order)
+        shares = np.zeros((n, k))
+        if self._knows() and whole.any():
+            self._place(self.model.predict_proba(X[whole]), whole, ranks, shares)
+        return shares, np.full(n, self._trust(self._weight()))
+
+    def _own(self, X: Array, order: Array) -> tuple[Array, Array]:
+        """The columns it reads, and which rows have all of them."""
+        if not hasattr(self, "columns"):
+            self.columns = order.copy()
+        place = np.empty_like(order)
+        place[order] = np.arange(len(order))
+        X = X[:, place[self.columns]]
+        return X, np.asarray(np.isfinite(X).all(axis=1))
+
+    def _place(self, given: Array, rows: Array, ranks: Array, out: Array) -> None:
+        out[np.ix_(rows, ranks[self.model.classes_])] = given
+
+    def _knows(self) -> bool:
+        return self.model.__sklearn_is_fitted__()
+
+    def _weight(self) -> float:
+        return float(self.model._state.progress[0]) if self._knows() else 0.0
+
+    def _trust(self, weight: Any) -> Any:
+        return weight / (weight + self.model.n_features)

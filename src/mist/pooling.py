@@ -1,0 +1,81 @@
+"""Opinions of several models made one: trees of equal rank, and a discriminant beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from scipy.special import softmax
+
+from mist.rows import Array
+
+__all__ = ["blend", "mean_posterior"]
+
+FLOOR = 1e-6
+"""No model rules a class out: smaller probabilities count as this one in a blend."""
+
+
+def mean_posterior(posteriors: Sequence[Array]) -> tuple[Array, Array]:
+    """Mean of class probabilities, row by row over the trees that have any.
+
+    Parameters
+    ----------
+    posteriors : sequence of ndarray of float64, shape (n, n_classes)
+        One array a tree. A tree abstains from a row where a value is not finite, or all are 0.
+
+    Returns
+    -------
+    means : ndarray of float64, shape (n, n_classes)
+        Zeros where all trees abstain.
+    votes : ndarray of int64, shape (n,)
+        Trees that did not.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mist.pooling import mean_posterior
+    >>> one, other = np.array([[0.5, 0.5], [0.0, 1.0]]), np.array([[1.0, 0.0], [np.nan, 1.0]])
+    >>> means, votes = mean_posterior([one, other])
+    >>> means.tolist(), votes.tolist()
+    ([[0.75, 0.25], [0.0, 1.0]], [2, 1])
+    """
+    total = np.zeros_like(posteriors[0])
+    votes = np.zeros(len(total), dtype=np.int64)
+    for shares in posteriors:  # in this order, so that sums do not depend on who was ready first
+        voting: Array = np.isfinite(shares.sum(axis=1)) & shares.any(axis=1)
+        total += np.where(voting[:, None], shares, 0.0)
+        votes += voting
+    return total / np.maximum(votes, 1)[:, None], votes
+
+
+def blend(trees: Array, features: Array, weights: Array) -> Array:
+    r"""Pool the probabilities of trees with those of a discriminant on random features.
+
+    The pool is logarithmic: with the probabilities p of the trees and q of the discriminant, and
+    the weight w of a row, class k gets a share in proportion to
+    :math:`\max(p_k, 10^{-6}) \max(q_k, 10^{-6})^w`, and none if neither model gives it any.
+
+    Parameters
+    ----------
+    trees, features : ndarray of float64, shape (n, n_classes)
+        Class probabilities. Where a row of ``features`` is all 0 or not finite, the trees' stand.
+    weights : ndarray of float64, shape (n,)
+        How much the discriminant counts beside the trees, row by row.
+
+    Returns
+    -------
+    ndarray of float64, shape (n, n_classes)
+        Rows sum to 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> blend(np.array([[0.5, 0.5]]), np.array([[0.9, 0.1]]), np.array([1.0])).round(3).tolist()
+    [[0.9, 0.1]]
+    """
+    asked = np.asarray(np.isfinite(features).all(axis=1) & features.any(axis=1))
+    out = trees.copy()
+    p, q = trees[asked], features[asked]
+    scores = np.log(np.maximum(p, FLOOR)) + weights[asked, None] * np.log(np.maximum(q, FLOOR))
+    out[asked] = softmax(np.where(p + q > 0.0, scores, -np.inf), axis=1)
+    return out
