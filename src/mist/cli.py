@@ -47,6 +47,8 @@ class Suite(StrEnum):
     QUICK = "quick"
     STANDARD = "standard"
     STRESS = "stress"
+    REAL = "real"
+    UNSEEN = "unseen"
     ALL = "all"
 
 

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mist.engine.compiled import exact, inlined, summed
+from mist.engine.records import new_records
 
 GAUSS = np.dtype(
     [
@@ -44,7 +45,7 @@ def new_gaussians(n: int, n_numeric: int, n_binary: int) -> Gaussians:
     """Return a pool of n empty Gaussians."""
     p = n_numeric * (n_numeric + 1) // 2
     return Gaussians(
-        np.zeros(n, GAUSS).view(np.recarray),
+        new_records(n, GAUSS),
         np.zeros((n, n_numeric + n_binary)),
         np.zeros((n, p)),
         np.zeros((n, p)),

@@ -37,6 +37,7 @@ from mist.engine.gaussians import (
     new_gaussians,
     oracle_shrinkage,
 )
+from mist.engine.records import new_records
 from mist.engine.state import M2
 
 N_COMPONENTS, FREE_COMPONENT, N_TRIALS, FREE_TRIAL = range(4)
@@ -144,8 +145,8 @@ def new_mixture(growth: Growth, n_columns: int) -> Mixture:
     """Return a mixture without components, for a tree with one leaf and room for two cells."""
     a = growth.n_numeric
     mixture = Mixture(
-        cells=np.zeros(2, MIXED).view(np.recarray),
-        components=np.zeros(0, COMPONENT).view(np.recarray),
+        cells=new_records(2, MIXED),
+        components=new_records(0, COMPONENT),
         own=new_gaussians(0, a, n_columns - a),
         factor=np.zeros((0, a * (a + 1) // 2)),
         pooled=np.zeros((1, a * (a + 1) // 2)),

@@ -14,6 +14,7 @@ import numpy as np
 
 from mist.engine.compiled import exact, inlined
 from mist.engine.gaussians import Gaussians, Seen, new_seen
+from mist.engine.records import new_records
 
 # Where each number stands in `Tree.counters`.
 N_NODES, N_LEAVES, N_CELLS, FREE_CELL, EPOCH, N_CONSTANT, N_ITEMS, N_LEARNT = range(8)
@@ -205,10 +206,6 @@ def _arrays(group: Any) -> list[np.ndarray]:
     return [a for part in parts for a in _arrays(part)] if isinstance(group, tuple | dict) else []
 
 
-def _records(n: int, dtype: np.dtype[Any]) -> Any:
-    return np.zeros(n, dtype).view(np.recarray)
-
-
 def _rooms(most: int) -> list[int]:
     """Block sizes: each about 1.4 times the one before."""
     sizes = [MIN_ROOM]
@@ -274,10 +271,10 @@ def new_state(
     """
     d, n_cells = n_features, 2
     tree = Tree(
-        nodes=_records(1, NODE),
-        leaves=_records(1, LEAF),
+        nodes=new_records(1, NODE),
+        leaves=new_records(1, LEAF),
         spread=np.zeros((1, d)),
-        cells=_records(n_cells, CELL),
+        cells=new_records(n_cells, CELL),
         stats=np.zeros((n_cells, 3, d)),
         products=np.zeros((n_cells, packed_size(options.n_numeric) if options.products else 0)),
         table=np.full(2 * n_cells, -1, np.int64),

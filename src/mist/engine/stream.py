@@ -120,6 +120,8 @@ def _score_leaf(
             scores[n] = math.log(cells.mass[cell] + 1.0)
         elif mixture is not None:
             prior = math.log(cells.mass[cell] + 1.0)
+            if options.balanced:
+                prior += _balance(cells.mass[cell], tree.totals[cells.code[cell]])
             if holes is None:
                 score = prior + mixture_score(mixture, cell, X, i, sigma, need - prior)
             else:
@@ -127,7 +129,7 @@ def _score_leaf(
                     mixture, missing, whole, leaf, cell, X, i, room, need - prior
                 )
             scores[n] = score if score > -_HUGE else -_HUGE
-            if only_winner and not options.balanced:
+            if only_winner:
                 # A little less, so that what is nearly as good is still told exactly.
                 need = max(need, scores[n] - _NEARLY_TIED * 10)
         elif view is not None:
@@ -141,7 +143,7 @@ def _score_leaf(
         codes[n] = cells.code[cell]
         n += 1
         cell = cells.next[cell]
-    if options.balanced:
+    if options.balanced and (mixture is None or prior_only):
         cell = leaves.first[leaf]
         for k in range(n):
             scores[k] += _balance(cells.mass[cell], tree.totals[codes[k]])
