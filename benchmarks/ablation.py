@@ -1,0 +1,218 @@
+"""What each step from the paper's tree to the default and on to the forest buys.
+
+    MIST_DATA=FOLDER python benchmarks/ablation.py --out OUT [--suites real stress] [--jobs 2]
+        [--steps NAME ...] [--datasets NAME ...] [--seeds 42 ...] [--orders label 1 2 3] [--single]
+
+Every run learns a class-incremental stream (protocol honest) in one pass and is tested after each
+task. ``--orders`` lets classes arrive in label order, or in random orders drawn from the numbers;
+``--single`` lets them arrive one at a time. Finished runs are lines of OUT/ablation.jsonl and are
+not done again. With ``--page FILE`` the tables are written there as Markdown.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from pathlib import Path
+
+import numpy as np
+from joblib import Parallel, delayed
+from threadpoolctl import threadpool_limits
+
+from mist import MistClassifier, MistForest
+from mist.bench import SEEDS, SETTINGS, SUITES
+from mist.datasets import load
+from mist.evaluation import ClassIncrementalStream, class_recall
+
+SCHEDULE = {"split_test": "schedule", "grace_period": 100}
+
+
+def tree(**options):
+    return lambda given, seed: MistClassifier(**options, **given, random_state=seed)
+
+
+def forest(tree_options=SCHEDULE, **options):
+    return lambda given, seed: MistForest(
+        MistClassifier(**tree_options, **given), **options, random_state=seed
+    )
+
+
+def paper(**options):
+    return lambda given, seed: MistClassifier.paper("G", **options, **given, random_state=seed)
+
+
+STEPS = {
+    "paper": ("the paper's tree (MIST-G)", paper()),
+    "prior": ("+ balanced prior", paper(class_prior="balanced")),
+    "full": ("+ full covariances", paper(class_prior="balanced", leaf="full")),
+    "mixture": ("+ mixtures", paper(class_prior="balanced", leaf="mixture")),
+    "default": ("+ joint inheritance: the default", tree()),
+    "features": (
+        "default + random features",
+        forest({}, n_trees=1, max_features=None, random_features=1000, feature_weight=0.25),
+    ),
+    "forest": ("forest of ten", forest()),
+    "forest-features": ("forest of ten + random features", forest(random_features=1000)),
+    "gaussian-schedule": (
+        "Gaussian leaves, schedule, paper's inheritance",
+        paper(class_prior="balanced", **SCHEDULE),
+    ),
+    "gaussian-joint": (
+        "Gaussian leaves, schedule, joint inheritance",
+        tree(leaf="gaussian", **SCHEDULE),
+    ),
+    "full-joint": ("full covariances, schedule, joint inheritance", tree(leaf="full", **SCHEDULE)),
+    "mixture-schedule": ("default, but split on a schedule", tree(**SCHEDULE)),
+}
+
+
+def stream_of(name, seed, order, single):
+    setting = SETTINGS[name]
+    dataset = load(setting.dataset, **setting.load_options(seed, "honest"))
+    classes = np.unique(dataset.y)
+    class_order = (
+        "label"
+        if order == "label"
+        else np.random.default_rng(int(order)).permutation(classes).tolist()
+    )
+    per_task = 1 if single else setting.classes_per_task
+    stream = ClassIncrementalStream(
+        dataset.X,
+        dataset.y,
+        classes_per_task=per_task,
+        class_order=class_order,
+        protocol="honest",
+        seed=seed,
+    )
+    return stream, np.flatnonzero(dataset.categorical).tolist()
+
+
+def run(step, name, seed, order, single):
+    """Figures of one run."""
+    stream, categorical = stream_of(name, seed, order, single)
+    model = STEPS[step][1]({"categorical_features": categorical or None}, seed)
+    tasks = list(stream)
+    history, seconds = np.full((len(tasks), len(tasks)), np.nan), 0.0
+    with threadpool_limits(limits=1):
+        for t, task in enumerate(tasks):
+            start = time.process_time()
+            model.partial_fit(task.X_train, task.y_train)
+            seconds += time.process_time() - start
+            for s, old in enumerate(tasks[: t + 1]):
+                history[t, s] = np.mean(model.predict(old.X_test) == old.y_test)
+        X = np.vstack([task.X_test for task in tasks])
+        y = np.concatenate([task.y_test for task in tasks])
+        answers = model.predict(X)
+    lost = [np.nanmax(history[:, s]) - history[-1, s] for s in range(len(tasks) - 1)]
+    return {
+        "step": step,
+        "dataset": name,
+        "seed": seed,
+        "order": str(order),
+        "single": single,
+        "recall": float(class_recall(y, answers)[1].mean()),
+        "accuracy": float(np.mean(answers == y)),
+        "forgetting": float(np.mean(lost)) if lost else 0.0,
+        "first_task": float(history[-1, 0]),
+        "leaves": int(model.n_leaves_),
+        "bytes": int(model.nbytes),
+        "rows_per_second": stream.n_rows / seconds,
+    }
+
+
+def key(record):
+    return tuple(record[k] for k in ("step", "dataset", "seed", "order", "single"))
+
+
+def table(records, measure, digits=3):
+    """Mean and spread over seeds (and orders), one row a step."""
+    names = [n for n in SETTINGS if any(r["dataset"] == n for r in records)]
+    lines = ["| step | " + " | ".join(SETTINGS[n].title for n in names) + " | mean |"]
+    lines.append("| :-- |" + " --: |" * (len(names) + 1))
+    for step, (title, _) in STEPS.items():
+        cells, means = [], []
+        for name in names:
+            values = [r[measure] for r in records if (r["step"], r["dataset"]) == (step, name)]
+            if values:
+                means.append(np.mean(values))
+                cells.append(f"{np.mean(values):.{digits}f} ± {np.std(values):.{digits}f}")
+            else:
+                cells.append("-")
+        if means:
+            whole = f"{np.mean(means):.{digits}f}" if len(means) == len(names) else "-"
+            lines.append(f"| {title} | " + " | ".join(cells) + f" | {whole} |")
+    return "\n".join(lines)
+
+
+MEASURES = {
+    "recall": ("Mean class recall", 3),
+    "accuracy": ("Accuracy", 3),
+    "forgetting": ("Average forgetting (accuracy lost since the best)", 3),
+    "first_task": ("Accuracy on the first task at the end", 3),
+    "leaves": ("Leaves", 1),
+}
+
+
+def page(records):
+    parts = [
+        "# From the paper's tree to the default",
+        "Mean ± population standard deviation over the seeds. Made by `benchmarks/ablation.py`; "
+        "nothing here is edited by hand. [Beyond the paper](../beyond.md) says what it means.",
+    ]
+    groups = {
+        "Classes in label order": [r for r in records if r["order"] == "label" and not r["single"]],
+        "Classes in three random orders": [
+            r for r in records if r["order"] != "label" and not r["single"]
+        ],
+        "One class at a time": [r for r in records if r["single"]],
+    }
+    for title, chosen in groups.items():
+        for suite in ("real", "stress", "unseen"):
+            part = [r for r in chosen if r["dataset"] in SUITES[suite]]
+            if not part:
+                continue
+            parts.append(f"## {title}: {suite} sets")
+            for measure, (caption, digits) in MEASURES.items():
+                parts += [f"**{caption}**", table(part, measure, digits)]
+    return "\n\n".join(parts) + "\n"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--suites", nargs="+", default=["real", "stress"])
+    parser.add_argument("--datasets", nargs="+")
+    parser.add_argument("--steps", nargs="+", default=list(STEPS), choices=list(STEPS))
+    parser.add_argument("--seeds", type=int, nargs="+", default=list(SEEDS))
+    parser.add_argument("--orders", nargs="+", default=["label"])
+    parser.add_argument("--single", action="store_true")
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--page", type=Path)
+    given = parser.parse_args()
+    given.out.mkdir(parents=True, exist_ok=True)
+    file = given.out / "ablation.jsonl"
+    done = [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
+    have = {key(record) for record in done}
+    names = given.datasets or [name for suite in given.suites for name in SUITES[suite]]
+    wanted = [
+        (step, name, seed, str(order), given.single)
+        for seed in given.seeds
+        for order in given.orders
+        for name in names
+        for step in given.steps
+        if (step, name, seed, str(order), given.single) not in have
+    ]
+    parallel = Parallel(n_jobs=given.jobs, return_as="generator_unordered")
+    with file.open("a") as lines:
+        for record in parallel(delayed(run)(*each) for each in wanted):
+            lines.write(json.dumps(record) + "\n")
+            lines.flush()
+            done.append(record)
+            print(*key(record), f"{record['recall']:.3f}", flush=True)
+    if given.page:
+        given.page.write_text(page(done), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
