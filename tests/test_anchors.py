@@ -9,8 +9,8 @@ from sklearn.datasets import load_iris, load_wine
 from sklearn.metrics import balanced_accuracy_score
 from sklearn.preprocessing import StandardScaler
 
-from mist import MistClassifier
 from mist.evaluation import ClassIncrementalStream
+from paper import paper_tree
 
 SEEDS = (42, 123, 456, 789, 3330)
 
@@ -20,7 +20,7 @@ def recalls(X, y):
     figures = []
     for seed in SEEDS:
         stream = ClassIncrementalStream(X, y, seed=seed)
-        model = MistClassifier()
+        model = paper_tree()
         for task in stream:
             model.partial_fit(task.X_train, task.y_train)
         assert model.n_splits_ == 0

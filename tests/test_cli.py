@@ -145,7 +145,7 @@ def test_run_class_incremental(pets):
     )  # fmt: skip
     assert outcome.exit_code == 0, outcome.output
     assert "600 rows x 2 columns of float64" in outcome.stdout
-    row = next(line for line in outcome.stdout.splitlines() if "MIST-G" in line)
+    row = next(line for line in outcome.stdout.splitlines() if "pets.csv  MIST  " in line)
     assert float(row.split()[2]) > 0.9
     _, *lines = read_csv("out.csv")
     assert len(lines) == 480
@@ -254,7 +254,7 @@ def test_demo(here):
     assert outcome.exit_code == 0, outcome.output
     assert outcome.stderr == ""
     for name in ("digits", "wine", "iris", "multimodal"):
-        assert outcome.stdout.count(f"{name} ") == 3
+        assert outcome.stdout.count(f"{name} ") == 4
     page = (here / "demo.html").read_text(encoding="utf-8")
     assert page.count("<svg") == 12
     for name in demo_module._MODELS:
@@ -278,5 +278,7 @@ def test_presets_make_models(name):
 
 
 def test_unknown_preset():
-    with pytest.raises(ValueError, match=r"no model called 'x': choose one of mist-g, mist-k"):
+    with pytest.raises(
+        ValueError, match=r"no model called 'x': choose one of mist, mist-g, mist-k"
+    ):
         make_model("x")

@@ -45,6 +45,7 @@ from mist.options import (
     check_options,
     seed_of,
 )
+from mist.presets import PAPER_LEAVES, PAPER_SETTINGS
 from mist.rows import (
     Array,
     categorical_columns,
@@ -151,15 +152,17 @@ class MistClassifier(ClassifierMixin, BaseEstimator):
 
     Learns row by row in one pass, keeps no rows, takes new labels at any time without being
     told, and answers at any time. Leaves split when a confidence test says so, and children
-    inherit their parent's class-conditional statistics, so a split forgets nothing.
+    inherit their parent's class-conditional statistics, so a split forgets nothing. `paper`
+    builds the tree as published; the defaults go past it in the leaf, what children inherit, and
+    the prior of the classes.
 
     Parameters
     ----------
-    leaf : {"gaussian", "sketch", "majority", "full", "mixture"}, default="gaussian"
-        Leaf predictor: Gaussian naive Bayes (MIST-G), densities read from quantile sketches
-        (MIST-K), the class masses alone, a Gaussian with full covariance for each class, or a
-        mixture of such Gaussians that grows while the class is learnt. The last two take at most
-        1,024 numeric columns.
+    leaf : {"gaussian", "sketch", "majority", "full", "mixture"}, default="mixture"
+        Leaf predictor: Gaussian naive Bayes (the paper's MIST-G), densities read from quantile
+        sketches (its MIST-K), the class masses alone, a Gaussian with full covariance for each
+        class, or a mixture of such Gaussians that grows while the class is learnt. The last two
+        take at most 1,024 numeric columns.
     grace_period : int, default=200
         A leaf is examined each time so many more rows were observed there.
     delta : float, default=0.1
@@ -168,13 +171,13 @@ class MistClassifier(ClassifierMixin, BaseEstimator):
         A confidence radius below this splits on any positive gain.
     sketch_size : int, default=64
         Capacity k of the top level of the quantile sketches.
-    inheritance : {"gaussian", "mass", "sketch", "joint", None}, default="gaussian"
+    inheritance : {"gaussian", "mass", "sketch", "joint", None}, default="joint"
         What children get: truncated-Gaussian moments, divided masses with moments
         unchanged, split-column means from the sketches, all numeric columns changed along with
         the split column by their covariance with it, or nothing.
-    discount : float, default=0.6
-        Factor on inherited masses (the paper's alpha); with ``"joint"`` on the weight of the
-        inherited moments only, so that no class becomes less probable by a split.
+    discount : float, default=1.0
+        Factor on inherited masses (the paper's alpha, 0.6 there); with ``"joint"`` on the weight
+        of the inherited moments only, so that no class becomes less probable by a split.
     bound : str, default="mcdiarmid"
         Confidence radius: ``"mcdiarmid"``, ``"rutkowski"`` or ``"hoeffding"``, see
         `mist.engine.criterion.radius`, or one that adapts to the variance of the gain and holds
@@ -208,7 +211,7 @@ class MistClassifier(ClassifierMixin, BaseEstimator):
         MIST-K: multiple of the local inter-quantile spacing (the paper's beta).
     smoothing : float, default=1e-3
         MIST-K: dimensionless smoothing constant (the paper's epsilon_s).
-    class_prior : {"counts", "balanced"}, default="counts"
+    class_prior : {"counts", "balanced"}, default="balanced"
         How probable a class is before the row is looked at: by its rows so far, or all alike.
         The first serves accuracy, the second the mean recall of the classes.
     max_components : int, default=16
@@ -286,14 +289,14 @@ class MistClassifier(ClassifierMixin, BaseEstimator):
 
     def __init__(
         self,
-        leaf: str = "gaussian",
+        leaf: str = "mixture",
         *,
         grace_period: int = 200,
         delta: float = 0.1,
         tie_threshold: float = 0.05,
         sketch_size: int = 64,
-        inheritance: str | None = "gaussian",
-        discount: float = 0.6,
+        inheritance: str | None = "joint",
+        discount: float = 1.0,
         bound: str = "mcdiarmid",
         split_test: str = "gap",
         rows_per_split: int = 500,
@@ -304,7 +307,7 @@ class MistClassifier(ClassifierMixin, BaseEstimator):
         n_thresholds: int = 10,
         bandwidth: float = 0.2,
         smoothing: float = 1e-3,
-        class_prior: str = "counts",
+        class_prior: str = "balanced",
         max_components: int = 16,
         open_world: bool = False,
         categorical_features: Any = None,
@@ -336,6 +339,45 @@ class MistClassifier(ClassifierMixin, BaseEstimator):
         self.max_leaves = max_leaves
         self.max_classes_per_leaf = max_classes_per_leaf
         self.random_state = random_state
+
+    @classmethod
+    def paper(cls, kind: str = "G", **options: Any) -> Self:
+        """Build the tree as published, with every setting of the paper.
+
+        Parameters
+        ----------
+        kind : {"G", "K"}, default="G"
+            MIST-G, with Gaussian naive Bayes at the leaves, or MIST-K, with densities read from
+            quantile sketches.
+        **options
+            Parameters of the classifier that replace settings of the paper.
+
+        Returns
+        -------
+        MistClassifier
+            A fresh classifier. What the paper does not know has its default.
+
+        Raises
+        ------
+        ValueError
+            If there is no such kind.
+        TypeError
+            If the classifier has no such parameter.
+
+        Examples
+        --------
+        >>> MistClassifier.paper()
+        MistClassifier(class_prior='counts', discount=0.6, inheritance='gaussian',
+                       leaf='gaussian')
+        >>> MistClassifier.paper("K", discount=1.0).leaf
+        'sketch'
+        """
+        if kind not in PAPER_LEAVES:
+            raise ValueError(
+                f"kind={kind!r} is not a tree of the paper: choose 'G' (Gaussian leaves) or "
+                "'K' (sketch leaves)"
+            )
+        return cls(**{**PAPER_SETTINGS, "leaf": PAPER_LEAVES[kind], **options})
 
     # --- learning ---------------------------------------------------------------------------
 
@@ -559,7 +601,8 @@ class MistClassifier(ClassifierMixin, BaseEstimator):
         if self._correlates and n_numeric > _MOST_CORRELATED:
             raise ValueError(
                 f"leaf={self.leaf!r} keeps covariances of at most {_MOST_CORRELATED} numeric "
-                f"columns, got {n_numeric}: use leaf='gaussian', or fewer columns"
+                f"columns, got {n_numeric}: use leaf='gaussian' "
+                "(command line: --model mist-g), or fewer columns"
             )
 
     @property

@@ -133,7 +133,7 @@ def run(
     model: Annotated[
         list[str] | None,
         typer.Option(
-            help=f"Model to run, repeatable: {', '.join(PRESETS)}.  [default: mist-g]",
+            help=f"Model to run, repeatable: {', '.join(PRESETS)}.  [default: mist]",
             show_default=False,
         ),
     ] = None,
@@ -173,7 +173,7 @@ def run(
                 file=file,
                 target=target,
                 order=order.value,
-                models=model or ["mist-g"],
+                models=model or ["mist"],
                 chunk_rows=chunk_rows,
                 limit=limit,
                 header=not no_header,

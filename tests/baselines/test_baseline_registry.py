@@ -11,9 +11,37 @@ import pytest
 
 from mist import MistClassifier
 from mist.baselines import METHODS, make
-from mist.presets import PRESETS, find_preset
+from mist.presets import PAPER_SETTINGS, PRESETS, find_preset
 
 NEEDS_RIVER = {name for name, method in METHODS.items() if method.needs}
+PUBLISHED = {
+    "bandwidth": 0.2,
+    "bound": "mcdiarmid",
+    "categorical_features": None,
+    "class_prior": "counts",
+    "criterion": "gini",
+    "delta": 0.1,
+    "discount": 0.6,
+    "grace_period": 200,
+    "inheritance": "gaussian",
+    "leaf": "gaussian",
+    "max_classes_per_leaf": None,
+    "max_components": 16,
+    "max_features": None,
+    "max_leaves": None,
+    "n_thresholds": 10,
+    "open_world": False,
+    "random_state": None,
+    "rows_per_split": 500,
+    "sketch_size": 64,
+    "smoothing": 0.001,
+    "split_test": "gap",
+    "thresholds": "medians",
+    "tie_threshold": 0.05,
+    "union_bound": True,
+}
+"""All parameters of MIST-G, with which results were published: not one may change."""
+
 PAPER = {
     "mist-g": {},
     "mist-k": {"leaf": "sketch"},
@@ -29,7 +57,15 @@ PAPER = {
     "mist-g-gaussian-inheritance": {"inheritance": "mass"},
     "mist-g-sketch-inherit": {"inheritance": "sketch"},
 }
-"""Ours and the variants of the ablation tables: what each changes in the defaults."""
+"""The paper's trees and the variants of its ablation tables: what each changes in MIST-G."""
+
+OTHERS = {
+    "mist-full": {"leaf": "full", "class_prior": "balanced"},
+    "mist-mixture": {"leaf": "mixture", "class_prior": "balanced"},
+    "vfdt": {"bound": "hoeffding", "delta": 0.05, "thresholds": "gaussian", "inheritance": None},
+    "rutkowski": {"bound": "rutkowski", "thresholds": "gaussian", "inheritance": None},
+}
+"""Likewise the other trees that results were published of."""
 
 
 def stream():
@@ -82,16 +118,50 @@ def test_seed_and_categorical_columns_reach_those_that_take_them(name):
         assert ("random_state" in options) == (name in drawn)
 
 
-@pytest.mark.parametrize("name", PAPER)
-def test_ours_and_the_ablations_change_what_their_name_says(name):
-    options = make(name).get_params()
-    assert options == {**MistClassifier().get_params(), **PAPER[name]}
+@pytest.mark.parametrize("name", [*PAPER, *OTHERS])
+def test_every_parameter_is_the_one_that_results_were_published_of(name):
+    assert make(name).get_params() == {**PUBLISHED, **{**PAPER, **OTHERS}[name]}
+
+
+def test_the_first_preset_is_the_default():
+    assert next(iter(METHODS)) == next(iter(PRESETS)) == "mist"
+    assert make("mist").get_params() == MistClassifier().get_params()
+
+
+def test_the_default_goes_past_the_paper_in_four_settings():
+    changed = {
+        "leaf": "mixture",
+        "inheritance": "joint",
+        "discount": 1.0,
+        "class_prior": "balanced",
+    }
+    assert MistClassifier().get_params() == {**PUBLISHED, **changed}
+
+
+def test_the_trees_of_the_paper():
+    for kind, name in (("G", "mist-g"), ("K", "mist-k")):
+        assert MistClassifier.paper(kind).get_params() == make(name).get_params()
+    assert MistClassifier.paper().get_params() == PUBLISHED
+    assert PAPER_SETTINGS.items() <= PUBLISHED.items()
+    changed = MistClassifier.paper("K", leaf="full", discount=1.0, max_leaves=3)
+    assert changed.get_params() == {**PUBLISHED, "leaf": "full", "discount": 1.0, "max_leaves": 3}
+
+
+@pytest.mark.parametrize("kind", ["M", "g", "", None])
+def test_the_paper_has_no_other_tree(kind):
+    with pytest.raises(ValueError, match=r"kind=.* choose 'G' .* or 'K' "):
+        MistClassifier.paper(kind)
+
+
+def test_the_tree_of_the_paper_refuses_options_that_are_not_there():
+    with pytest.raises(TypeError, match="leafs"):
+        MistClassifier.paper("G", leafs="full")
 
 
 def test_ablations_are_complete_and_groups_follow_one_another():
     groups = [method.group for method in METHODS.values()]
     assert groups == sorted(groups, key=["ours", "tree", "other", "ablation"].index)
-    own = {*PAPER, "mist-full", "mist-mixture", "mist-forest"}
+    own = {*PAPER, "mist", "mist-full", "mist-mixture", "mist-forest"}
     assert {name for name, m in METHODS.items() if m.group in ("ours", "ablation")} == own
     assert set(PRESETS) == {*own, "vfdt", "rutkowski"}
     assert {name: METHODS[name].title for name in PRESETS} == {
@@ -119,7 +189,7 @@ def test_what_is_known_of_a_method_cannot_be_changed():
 @pytest.mark.parametrize("find", [make, find_preset])
 def test_an_unknown_name_gets_the_list_and_the_nearest(find):
     with pytest.raises(
-        ValueError, match=r"called 'mist_g': choose one of mist-g, mist-k, mist-full"
+        ValueError, match=r"called 'mist_g': choose one of mist, mist-g, mist-k, mist-full"
     ):
         find("mist_g")
     for name, nearest in (
@@ -135,7 +205,9 @@ def test_an_unknown_name_gets_the_list_and_the_nearest(find):
 @pytest.mark.parametrize("find", [make, find_preset])
 @pytest.mark.parametrize("name", [3, "", "perceptron"])
 def test_no_nearest_where_none_is_near(find, name):
-    with pytest.raises(ValueError, match=f"called {name!r}: choose one of mist-g, ") as caught:
+    with pytest.raises(
+        ValueError, match=f"called {name!r}: choose one of mist, mist-g, "
+    ) as caught:
         find(name)
     assert "nearest" not in str(caught.value)
 

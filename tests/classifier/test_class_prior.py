@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from mist import MistClassifier
 from mist.datasets import make_gaussian_classes
 from mist.engine.state import leaf_cells
+from paper import paper_tree
 
 LEAVES = ("gaussian", "sketch", "majority", "full", "mixture")
 
@@ -42,8 +42,8 @@ def test_balanced_probabilities_follow_from_those_by_counts(leaf, splits):
         if splits
         else {}
     )
-    by_counts = MistClassifier(leaf, **growth).fit(X, y)
-    balanced = MistClassifier(leaf, class_prior="balanced", **growth).fit(X, y)
+    by_counts = paper_tree(leaf, **growth).fit(X, y)
+    balanced = paper_tree(leaf, class_prior="balanced", **growth).fit(X, y)
     assert (by_counts.n_leaves_ > 1) == splits
     assert balanced.n_leaves_ == by_counts.n_leaves_
     expected = by_hand(by_counts, X, np.bincount(y))
@@ -56,14 +56,14 @@ def test_balanced_probabilities_follow_from_those_by_counts(leaf, splits):
 def test_rare_classes_are_recognised_more_often():
     X, y = uneven()
     rare = y == 2
-    by_counts = MistClassifier().fit(X, y).predict(X)[rare] == 2
-    balanced = MistClassifier(class_prior="balanced").fit(X, y).predict(X)[rare] == 2
+    by_counts = paper_tree().fit(X, y).predict(X)[rare] == 2
+    balanced = paper_tree(class_prior="balanced").fit(X, y).predict(X)[rare] == 2
     assert balanced.mean() > by_counts.mean()
 
 
 def test_it_cannot_change_while_the_model_learns():
     X, y = uneven()
-    model = MistClassifier().partial_fit(X, y)
+    model = paper_tree().partial_fit(X, y)
     model.set_params(class_prior="balanced")
     with pytest.raises(ValueError, match="class_prior was changed from 'counts' to 'balanced'"):
         model.partial_fit(X, y)

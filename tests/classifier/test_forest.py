@@ -12,13 +12,14 @@ import mist.forest
 from mist import MistClassifier, MistForest
 from mist.engine.random import resample
 from mist.pooling import mean_posterior
-from mist.presets import FOREST_TREE
+from mist.presets import FOREST_TREE, PAPER_SETTINGS
 from naive import uniform
 from naive_forest import NaiveForest, poisson
 
 QUICK = {"split_test": "schedule", "grace_period": 20, "rows_per_split": 60}
-FULL = {**FOREST_TREE, **QUICK}
-PLAIN = {"leaf": "gaussian", "thresholds": "gaussian", **QUICK}
+DEFAULT = {**FOREST_TREE, **QUICK}
+FULL = {**DEFAULT, "leaf": "full"}
+PLAIN = {**PAPER_SETTINGS, "thresholds": "gaussian", **QUICK}
 """Without sketches, whose random bits hang on the order in which a tree has met the classes."""
 
 
@@ -57,7 +58,9 @@ def break_tree(tree):
 # -- agreement with the twin -------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("tree", "bootstrap"), [(FULL, False), (PLAIN, False), (PLAIN, True)])
+@pytest.mark.parametrize(
+    ("tree", "bootstrap"), [(DEFAULT, False), (FULL, False), (PLAIN, False), (PLAIN, True)]
+)
 def test_a_forest_is_the_mean_of_independent_trees(tree, bootstrap):
     X, y = rows(n=240)
     weights = np.random.default_rng(1).choice([0.0, 1.0, 2.0], len(y), p=[0.1, 0.6, 0.3])
@@ -92,7 +95,12 @@ def test_resampled_weights_equal_the_twin_and_are_poisson():
 def test_without_an_estimator_the_trees_have_the_settings_of_the_preset():
     X, y = rows(n=60)
     model = MistForest(n_trees=2, max_features=0.25).fit(X, y)
-    expected = MistClassifier(**FOREST_TREE, max_features=0.25).get_params()
+    expected = {
+        **MistClassifier().get_params(),
+        "split_test": "schedule",
+        "grace_period": 100,
+        "max_features": 0.25,
+    }
     for tree in model.trees_:
         assert tree.get_params() == {**expected, "random_state": tree.random_state}
     assert len({tree.random_state for tree in model.trees_}) == 2

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from material import EAGER
 
-from mist import MistClassifier
+from paper import paper_tree
 
 
 def stream(d, K, n, sigma, seed=0, n_test=1000):
@@ -30,14 +30,14 @@ STORM = {"grace_period": 20, "split_test": "gain", "union_bound": False}
 @pytest.mark.parametrize("form", [S1, S2, S3, S4], ids=["S1", "S2", "S3", "S4"])
 def test_defaults_know_every_class_at_the_end(leaf, form):
     X, y, X_test, y_test = stream(*form)
-    assert MistClassifier(leaf).partial_fit(X, y).score(X_test, y_test) > 0.99
+    assert paper_tree(leaf).partial_fit(X, y).score(X_test, y_test) > 0.99
 
 
 @pytest.mark.parametrize("leaf", ["gaussian", "sketch"])
 @pytest.mark.parametrize("inheritance", ["gaussian", "mass", "sketch"])
 def test_a_storm_of_splits_forgets_nothing(leaf, inheritance):
     X, y, X_test, y_test = stream(*S3)
-    model = MistClassifier(leaf, inheritance=inheritance, **STORM).partial_fit(X, y)
+    model = paper_tree(leaf, inheritance=inheritance, **STORM).partial_fit(X, y)
     assert model.n_splits_ >= 20
     assert model.score(X_test, y_test) > 0.95
 
@@ -45,8 +45,8 @@ def test_a_storm_of_splits_forgets_nothing(leaf, inheritance):
 @pytest.mark.parametrize("leaf", ["gaussian", "sketch"])
 def test_without_inheritance_the_same_splits_forget(leaf):
     X, y, X_test, y_test = stream(*S3)
-    with_it = MistClassifier(leaf, **STORM).partial_fit(X, y)
-    without = MistClassifier(leaf, inheritance=None, **STORM).partial_fit(X, y)
+    with_it = paper_tree(leaf, **STORM).partial_fit(X, y)
+    without = paper_tree(leaf, inheritance=None, **STORM).partial_fit(X, y)
     assert without.n_splits_ >= 20
     assert with_it.score(X_test, y_test) - without.score(X_test, y_test) >= 0.1
 
@@ -56,7 +56,7 @@ def test_without_inheritance_the_same_splits_forget(leaf):
 def test_the_moment_of_a_split_forgets_nothing(leaf, inheritance):
     # Before and after every single split: accuracy on held-out rows of all classes so far.
     X, y, X_test, y_test = stream(10, 10, 3_000, 0.3, seed=1)
-    model = MistClassifier(leaf, inheritance=inheritance, **EAGER)
+    model = paper_tree(leaf, inheritance=inheritance, **EAGER)
     drops = []
     for start in range(0, len(X), 20):
         seen = np.isin(y_test, y[:start]) if start else np.zeros(len(y_test), dtype=bool)
@@ -72,7 +72,7 @@ def test_the_moment_of_a_split_forgets_nothing(leaf, inheritance):
 @pytest.mark.parametrize("leaf", ["gaussian", "sketch"])
 def test_the_first_class_is_still_known_after_all_the_others(leaf):
     X, y, X_test, y_test = stream(10, 20, 8_000, 0.3, seed=2)
-    model = MistClassifier(leaf, **EAGER).partial_fit(X, y)
+    model = paper_tree(leaf, **EAGER).partial_fit(X, y)
     assert model.n_splits_ >= 20
     for label in (0, 1):
         own = y_test == label
@@ -82,5 +82,5 @@ def test_the_first_class_is_still_known_after_all_the_others(leaf):
 def test_majority_leaves_alone_cannot_tell_classes_without_splits():
     # The streams are no gift: class masses without the columns do not solve them.
     X, y, X_test, y_test = stream(*S1)
-    model = MistClassifier("majority", max_leaves=1).partial_fit(X, y)
+    model = paper_tree("majority", max_leaves=1).partial_fit(X, y)
     assert model.score(X_test, y_test) < 0.2

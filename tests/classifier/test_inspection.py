@@ -6,9 +6,9 @@ from material import BINARY, EAGER, mixed_rows, state_arrays
 from sklearn.exceptions import NotFittedError
 
 import naive_metrics as naive
-from mist import MistClassifier
 from mist.engine.inspection import class_masses
 from mist.engine.state import N_CELLS
+from paper import paper_tree
 
 X, Y = mixed_rows(7, n=600, holes=0.0)
 NAMES = ["width", "wet", "height", "depth"]
@@ -16,13 +16,13 @@ NAMES = ["width", "wet", "height", "depth"]
 
 @pytest.fixture(params=["gaussian", "sketch", "majority"])
 def model(request):
-    return MistClassifier(request.param, categorical_features=[BINARY], **EAGER).partial_fit(X, Y)
+    return paper_tree(request.param, categorical_features=[BINARY], **EAGER).partial_fit(X, Y)
 
 
 def tiny(**options):
     """Eight rows of two classes, one split between them."""
     rows = [[v, 1.0] for v in (0, 1, 2, 3, 10, 11, 12, 13)]
-    return MistClassifier(grace_period=8, tie_threshold=9.0, **options).partial_fit(
+    return paper_tree(grace_period=8, tie_threshold=9.0, **options).partial_fit(
         rows, ["dry"] * 4 + ["soaked"] * 4
     )
 
@@ -77,7 +77,7 @@ def test_splits_are_logged_as_they_happen(model):
     first = log[0]
     assert first.node == 0
     assert first.rows == first.seen
-    replay = MistClassifier(model.leaf, categorical_features=[BINARY], **EAGER)
+    replay = paper_tree(model.leaf, categorical_features=[BINARY], **EAGER)
     assert replay.partial_fit(X[: first.seen - 1], Y[: first.seen - 1]).n_splits_ == 0
     assert replay.partial_fit(X[[first.seen - 1]], Y[[first.seen - 1]]).split_log_ == [first]
 
@@ -115,7 +115,7 @@ def _is_below(tree, node, ancestor):
 
 def test_max_leaves_stops_the_growth():
     for limit in (1, 2, 5):
-        model = MistClassifier(max_leaves=limit, **EAGER).partial_fit(X, Y)
+        model = paper_tree(max_leaves=limit, **EAGER).partial_fit(X, Y)
         assert model.n_leaves_ == limit
 
 
@@ -154,10 +154,10 @@ def test_leaf_classes_and_impurity(model):
     for row in model.leaf_summary():
         assert 1 <= row.classes <= 4
         assert 0 <= row.impurity <= 1 - 1 / row.classes + 1e-12
-    whole = MistClassifier().partial_fit(X[:8], [0, 0, 0, 0, 1, 1, 2, 2]).leaf_summary()
+    whole = paper_tree().partial_fit(X[:8], [0, 0, 0, 0, 1, 1, 2, 2]).leaf_summary()
     assert whole[0].classes == 3
     assert whole[0].impurity == pytest.approx(1 - (0.25 + 2 / 16))
-    pure = MistClassifier().partial_fit(X[:8], [0] * 8).leaf_summary()
+    pure = paper_tree().partial_fit(X[:8], [0] * 8).leaf_summary()
     assert pure[0].impurity == 0.0
 
 
@@ -185,7 +185,7 @@ def test_purity_is_that_of_the_leaves(model):
 
 @pytest.mark.parametrize("inheritance", ["gaussian", None])
 def test_purity_heeds_no_cell_that_was_given_back(inheritance):
-    model = MistClassifier(inheritance=inheritance, max_leaves=8, **EAGER)
+    model = paper_tree(inheritance=inheritance, max_leaves=8, **EAGER)
     freed = 0
     for row, label in zip(X, Y, strict=True):
         model.learn_one(row, label)
@@ -200,7 +200,7 @@ def test_purity_heeds_no_cell_that_was_given_back(inheritance):
 
 
 def test_purity_of_known_trees():
-    unsplit = MistClassifier().partial_fit(X[:8], [0, 0, 0, 0, 1, 1, 2, 2])
+    unsplit = paper_tree().partial_fit(X[:8], [0, 0, 0, 0, 1, 1, 2, 2])
     assert unsplit.leaf_impurity_ == pytest.approx(1 - (0.25 + 2 / 16))
     assert unsplit.classes_per_leaf_ == 3.0
     model = tiny()
@@ -226,7 +226,7 @@ def test_bytes_are_those_of_the_arrays(model):
     by_leaf = [row.nbytes for row in model.leaf_summary()]
     assert min(by_leaf) > 0
     assert sum(by_leaf) <= model.nbytes
-    assert MistClassifier().nbytes == 0
+    assert paper_tree().nbytes == 0
 
 
 @pytest.mark.filterwarnings("ignore:The number of unique classes")
@@ -234,12 +234,12 @@ def test_bytes_grow_with_classes_not_with_rows():
     rng = np.random.default_rng(0)
     rows = rng.normal(size=(20_000, 10))
     y = np.arange(20_000) % 10
-    model = MistClassifier(max_leaves=1, thresholds="gaussian")
+    model = paper_tree(max_leaves=1, thresholds="gaussian")
     early = model.partial_fit(rows[:200], y[:200]).nbytes
     assert model.partial_fit(rows, y).nbytes == early
     model.partial_fit(rows[:200], np.arange(200))
     assert model.nbytes > 5 * early
-    sketches = MistClassifier("sketch", max_leaves=1)
+    sketches = paper_tree("sketch", max_leaves=1)
     early = sketches.partial_fit(rows[:5000], y[:5000]).nbytes
     assert sketches.partial_fit(rows, y).nbytes < 1.5 * early
 
@@ -266,7 +266,7 @@ def test_export_text_of_a_tiny_tree():
 def test_export_text_of_two_levels_with_names_and_a_0_1_column():
     pd = pytest.importorskip("pandas")
     frame = pd.DataFrame({"size": [0, 1, 2, 3, 10, 11, 12, 13], "wet": [1, 1, 1, 1, 0, 1, 0, 1]})
-    model = MistClassifier(
+    model = paper_tree(
         grace_period=8, tie_threshold=9.0, discount=1.0, categorical_features=["wet"]
     )
     model.partial_fit(frame, ["small"] * 4 + ["large"] * 4)
@@ -290,7 +290,7 @@ def test_export_text_of_two_levels_with_names_and_a_0_1_column():
 def test_texts_name_columns_by_their_numbers_in_the_table():
     # The 0/1 column stands first, numeric columns keep their numbers behind it.
     rows = np.array([[1.0, v] for v in (0, 1, 2, 3, 10, 11, 12, 13)])
-    model = MistClassifier(grace_period=8, tie_threshold=9.0, categorical_features=[0])
+    model = paper_tree(grace_period=8, tie_threshold=9.0, categorical_features=[0])
     model.partial_fit(rows, [0] * 4 + [1] * 4)
     assert model.split_log_[0].feature == 1
     assert model.tree_.feature.tolist() == [1, -1, -1]
@@ -307,7 +307,7 @@ def test_export_text_has_a_line_for_every_leaf_and_inner_node_but_the_root(model
 
 
 def test_repr_tells_what_was_learnt():
-    model = MistClassifier("sketch", grace_period=8)
+    model = paper_tree("sketch", grace_period=8)
     assert repr(model) == "MistClassifier(grace_period=8, leaf='sketch')"
     model.partial_fit([[0.0]], ["a"])
     head = re.escape("MistClassifier(grace_period=8, leaf='sketch')  # ")
@@ -344,11 +344,11 @@ READERS = {
 @pytest.mark.parametrize("read", READERS.values(), ids=READERS.keys())
 def test_a_model_that_learnt_nothing_says_so(read):
     with pytest.raises(NotFittedError, match="MistClassifier has learnt nothing yet"):
-        read(MistClassifier())
+        read(paper_tree())
 
 
 def test_what_is_learnt_is_no_attribute_before():
-    model = MistClassifier()
+    model = paper_tree()
     for name in ("classes_", "n_features_in_", "feature_names_in_", "tree_", "n_leaves_"):
         assert not hasattr(model, name)
     with pytest.raises(NotFittedError):

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from material import BINARY, EAGER, fingerprint, mixed_rows
 
-from mist import MistClassifier
+from paper import paper_tree
 
 SETTINGS = settings(deadline=None, max_examples=20)
 SEEDS = st.integers(0, 2**32 - 1)
@@ -29,7 +29,7 @@ MODELS = st.fixed_dictionaries(
 
 
 def eager(leaf="gaussian", **options):
-    return MistClassifier(leaf, **{**EAGER, **options})
+    return paper_tree(leaf, **{**EAGER, **options})
 
 
 # -- batches -----------------------------------------------------------------------------------
@@ -73,10 +73,10 @@ def test_row_by_row_equals_one_call(leaf):
 def test_sizes_of_batches_do_not_matter_at_leaves_with_many_rows(leaf, holes):
     # Beyond 256 rows a leaf renews the caches of all classes only now and then.
     X, y = mixed_rows(9, n=3000, holes=holes)
-    whole = MistClassifier(leaf).partial_fit(X, y)
+    whole = paper_tree(leaf).partial_fit(X, y)
     assert whole.n_leaves_ == 1
     for size in (7, 100):
-        parts = MistClassifier(leaf)
+        parts = paper_tree(leaf)
         for start in range(0, len(X), size):
             parts.partial_fit(X[start : start + size], y[start : start + size])
         assert fingerprint(parts) == fingerprint(whole)
@@ -146,8 +146,8 @@ def test_permuting_columns_permutes_splits_and_keeps_probabilities(order, seed, 
 @given(st.permutations(range(4)), SEEDS)
 def test_permuting_columns_keeps_the_probabilities_of_sketches(order, seed):
     X, y = mixed_rows(seed)
-    model = MistClassifier("sketch", sketch_size=8).partial_fit(X, y)
-    other = MistClassifier("sketch", sketch_size=8).partial_fit(X[:, order], y)
+    model = paper_tree("sketch", sketch_size=8).partial_fit(X, y)
+    other = paper_tree("sketch", sketch_size=8).partial_fit(X[:, order], y)
     np.testing.assert_allclose(
         other.predict_proba(X[:, order]), model.predict_proba(X), atol=1e-9, rtol=1e-9
     )
@@ -299,8 +299,8 @@ def test_copies_keep_names_and_labels(duplicate):
 
 def test_an_untouched_model_can_be_copied():
     for duplicate in COPIES.values():
-        twin = duplicate(MistClassifier("sketch", grace_period=7))
-        assert twin.get_params() == MistClassifier("sketch", grace_period=7).get_params()
+        twin = duplicate(paper_tree("sketch", grace_period=7))
+        assert twin.get_params() == paper_tree("sketch", grace_period=7).get_params()
         assert twin.predict_one([1.0]) is None
 
 

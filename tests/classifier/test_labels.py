@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from material import EAGER, fingerprint
 
-from mist import MistClassifier
+from paper import paper_tree
 
 
 def rows(y, seed=0):
@@ -31,7 +31,7 @@ def rows(y, seed=0):
 def test_labels_come_back_as_they_went_in(labels):
     y = np.tile(np.asarray(labels), 30)
     X = rows(y)
-    model = MistClassifier().partial_fit(X, y)
+    model = paper_tree().partial_fit(X, y)
     assert model.classes_.tolist() == list(labels)
     assert model.predict(X).tolist() == y.tolist()
     assert model.classes_.dtype.kind == {"u": "i", "O": "U"}.get(y.dtype.kind, y.dtype.kind)
@@ -41,7 +41,7 @@ def test_labels_come_back_as_they_went_in(labels):
 
 def test_classes_grow_sorted_and_old_columns_keep_their_values():
     X = rows([0, 1, 2])
-    model = MistClassifier()
+    model = paper_tree()
     known = []
     for label, at in (("m", 1), ("z", 2), ("a", 0)):
         model.partial_fit(X[[at]], [label])
@@ -56,7 +56,7 @@ def test_classes_grow_sorted_and_old_columns_keep_their_values():
 
 def test_later_labels_may_be_longer():
     X = rows(["a", "b"] * 20)
-    model = MistClassifier().partial_fit(X[::2], ["a"] * 20)
+    model = paper_tree().partial_fit(X[::2], ["a"] * 20)
     assert model.predict(X[:2]).tolist() == ["a", "a"]
     model.partial_fit(X[1::2], ["a very long label"] * 20)
     assert model.predict(X[:2]).tolist() == ["a", "a very long label"]
@@ -64,13 +64,13 @@ def test_later_labels_may_be_longer():
 
 def test_prequential_returns_text_labels_whole():
     y = np.array(["a", "bcd", "a very long label"] * 20)
-    out = MistClassifier().prequential(rows(y), y)
+    out = paper_tree().prequential(rows(y), y)
     assert out[10:].tolist() == y[10:].tolist()
 
 
 def test_prequential_answers_before_it_learns():
     y = [5, 3, 5, 3, 4]
-    out = MistClassifier().prequential(rows(y), y)
+    out = paper_tree().prequential(rows(y), y)
     # Nothing known: the first of all classes. Then 5 only; the newcomers are never foreseen.
     assert out[0] == 3
     assert out[1] == 5
@@ -80,7 +80,7 @@ def test_prequential_answers_before_it_learns():
 
 def test_declared_classes_have_columns_but_no_probability():
     X = rows(["b", "d"] * 20)
-    model = MistClassifier(**EAGER).partial_fit(X, ["b", "d"] * 20, classes=["e", "a", "d", "c"])
+    model = paper_tree(**EAGER).partial_fit(X, ["b", "d"] * 20, classes=["e", "a", "d", "c"])
     assert model.classes_.tolist() == ["a", "b", "c", "d", "e"]
     proba = model.predict_proba(np.random.default_rng(1).normal(0, 30, (200, 2)))
     assert (proba[:, [0, 2, 4]] == 0).all()
@@ -93,15 +93,15 @@ def test_declared_classes_have_columns_but_no_probability():
 def test_a_declared_class_becomes_an_ordinary_one_when_it_arrives():
     X = rows([0, 1, 2] * 20)
     y = np.array([0, 1, 2] * 20)
-    declared = MistClassifier().partial_fit(X[y < 2], y[y < 2], classes=[2, 0, 1])
-    plain = MistClassifier().partial_fit(X[y < 2], y[y < 2])
+    declared = paper_tree().partial_fit(X[y < 2], y[y < 2], classes=[2, 0, 1])
+    plain = paper_tree().partial_fit(X[y < 2], y[y < 2])
     for model in (declared, plain):
         model.partial_fit(X[y == 2], y[y == 2])
     assert fingerprint(declared) == fingerprint(plain)
 
 
 def test_classes_may_be_declared_at_any_call():
-    model = MistClassifier().partial_fit([[0.0], [1.0]], [1, 1])
+    model = paper_tree().partial_fit([[0.0], [1.0]], [1, 1])
     model.partial_fit([[0.0]], [1], classes=[-1])
     model.partial_fit([[0.0]], [1], classes=[1, 3])
     assert model.classes_.tolist() == [-1, 1, 3]
@@ -110,7 +110,7 @@ def test_classes_may_be_declared_at_any_call():
 
 
 def test_an_integer_written_as_a_float_is_the_same_label():
-    model = MistClassifier().partial_fit([[0.0], [9.0]], [1, 2])
+    model = paper_tree().partial_fit([[0.0], [9.0]], [1, 2])
     model.partial_fit([[0.1], [9.1]], [1.0, 2.0])
     assert model.classes_.dtype.kind == "i"
     assert model.classes_.tolist() == [1, 2]
@@ -138,7 +138,7 @@ BAD_LABELS = {
 @pytest.mark.parametrize("y", BAD_LABELS.values(), ids=BAD_LABELS.keys())
 @pytest.mark.parametrize("call", ["fit", "partial_fit", "prequential"])
 def test_refused_labels_leave_a_fresh_model_untouched(call, y):
-    model = MistClassifier()
+    model = paper_tree()
     before = dict(vars(model))
     with pytest.raises(ValueError, match=r"(?i)label|y |inconsistent|1d array"):
         getattr(model, call)([[0.0], [1.0]], y)
@@ -150,7 +150,7 @@ def test_refused_labels_leave_a_fresh_model_untouched(call, y):
 @pytest.mark.parametrize("known", [[0, 1] * 30, ["a", "b"] * 30], ids=["numbers", "text"])
 def test_nothing_is_learnt_from_refused_labels(known, y):
     X = rows(known)
-    model = MistClassifier(**EAGER).partial_fit(X, known)
+    model = paper_tree(**EAGER).partial_fit(X, known)
     before = fingerprint(model), model.predict_proba(X).tobytes()
     for call in (model.partial_fit, model.prequential, model.fit):
         with pytest.raises(ValueError, match=r"(?i)label|y |inconsistent|1d array"):
@@ -160,7 +160,7 @@ def test_nothing_is_learnt_from_refused_labels(known, y):
 
 @pytest.mark.parametrize(("known", "later"), [([0, 1], "a"), (["a", "b"], 1), ([True, False], "a")])
 def test_text_after_numbers_and_numbers_after_text_are_refused(known, later):
-    model = MistClassifier().partial_fit([[0.0], [1.0]], known)
+    model = paper_tree().partial_fit([[0.0], [1.0]], known)
     before = fingerprint(model)
     for kind in ({"y": [later]}, {"y": known[:1], "classes": [later]}):
         with pytest.raises(ValueError, match="mixes text labels with numbers"):
@@ -174,7 +174,7 @@ def test_text_after_numbers_and_numbers_after_text_are_refused(known, later):
     ids=["text", "NaN", "continuous", "None", "two rows"],
 )
 def test_refused_declarations_leave_no_trace(classes):
-    model = MistClassifier()
+    model = paper_tree()
     before = dict(vars(model))
     with pytest.raises(ValueError, match=r"(?i)label|classes"):
         model.partial_fit([[0.0], [1.0]], [0, 1], classes=classes)
@@ -184,7 +184,7 @@ def test_refused_declarations_leave_no_trace(classes):
 def test_ties_go_to_the_label_that_sorts_first():
     # The same single row for every class, the highest label first.
     for leaf in ("gaussian", "sketch", "majority"):
-        model = MistClassifier(leaf).partial_fit([[1.0]] * 3, ["c", "a", "b"])
+        model = paper_tree(leaf).partial_fit([[1.0]] * 3, ["c", "a", "b"])
         proba = model.predict_proba([[1.0], [5.0]])
         assert np.ptp(proba) == 0.0
         assert model.predict([[1.0], [5.0]]).tolist() == ["a", "a"]
@@ -196,7 +196,7 @@ def test_ties_go_to_the_label_that_sorts_first():
 def test_predictions_are_the_first_largest_probability(leaf):
     y = np.random.default_rng(0).integers(5, size=400)
     X = rows(y) * 0.2
-    model = MistClassifier(leaf, **EAGER).partial_fit(X, y)
+    model = paper_tree(leaf, **EAGER).partial_fit(X, y)
     proba = model.predict_proba(X)
     np.testing.assert_array_equal(model.predict(X), model.classes_[proba.argmax(axis=1)])
 
@@ -207,7 +207,7 @@ def test_order_of_arrival_does_not_matter_for_the_columns(leaf):
     X = rows(y) * 0.2
     results = []
     for order in (["a", "b", "c"], ["c", "a", "b"], ["b", "c", "a"]):
-        model = MistClassifier(leaf)
+        model = paper_tree(leaf)
         for label in order:
             model.partial_fit(X[y == label], y[y == label])
         assert model.classes_.tolist() == ["a", "b", "c"]
@@ -219,6 +219,6 @@ def test_order_of_arrival_does_not_matter_for_the_columns(leaf):
 def test_whole_numbers_beyond_64_bits_are_refused():
     for label in (2**63, 2**70, -(2**63) - 1):
         with pytest.raises(ValueError, match=r"64 bits.*text"):
-            MistClassifier().partial_fit([[0.0], [1.0]], [label, 1])
-    model = MistClassifier().partial_fit([[0.0], [9.0]], [2**63 - 1, -(2**63)])
+            paper_tree().partial_fit([[0.0], [1.0]], [label, 1])
+    model = paper_tree().partial_fit([[0.0], [9.0]], [2**63 - 1, -(2**63)])
     assert model.classes_.tolist() == [-(2**63), 2**63 - 1]

@@ -9,7 +9,7 @@ import pytest
 from material import BINARY, EAGER, fingerprint, mixed_rows
 from sklearn.base import clone
 
-from mist import MistClassifier
+from paper import paper_tree
 
 pytestmark = pytest.mark.parametrize("leaf", ["full", "mixture"])
 
@@ -23,11 +23,11 @@ def whole_rows(seed, n=400, n_classes=3):
 
 
 def eager(leaf, **options):
-    return MistClassifier(leaf, categorical_features=[BINARY], **{**EAGER, **options})
+    return paper_tree(leaf, categorical_features=[BINARY], **{**EAGER, **options})
 
 
 def calm(leaf):
-    return MistClassifier(leaf, categorical_features=[BINARY], grace_period=10**9)
+    return paper_tree(leaf, categorical_features=[BINARY], grace_period=10**9)
 
 
 def with_holes(X, seed=0, share=0.15):
@@ -116,7 +116,7 @@ def test_columns_of_zeros_and_ones_alone(leaf):
     rng = np.random.default_rng(0)
     y = rng.integers(2, size=300)
     X = (rng.random((300, 3)) < 0.2 + 0.6 * y[:, None]).astype(float)
-    model = MistClassifier(leaf, categorical_features=[0, 1, 2]).partial_fit(X, y)
+    model = paper_tree(leaf, categorical_features=[0, 1, 2]).partial_fit(X, y)
     assert model.score(X, y) > 0.8
 
 
@@ -189,7 +189,7 @@ def scores_of(model, rows):
 
 def test_a_new_column_is_told_apart_from_nothing_known(leaf):
     """New columns come with the limit on covariances, and a refusal leaves no trace."""
-    model = MistClassifier(leaf).learn_one({f"c{j}": float(j) for j in range(3)}, 0)
+    model = paper_tree(leaf).learn_one({f"c{j}": float(j) for j in range(3)}, 0)
     model.learn_one({"c0": 2.0, "c1": 1.0, "new": 5.0}, 1)
     assert model.n_features_in_ == 4
     before = fingerprint(model)
@@ -228,9 +228,9 @@ def test_extreme_values_with_holes_give_finite_answers(leaf, size):
 def test_more_columns_than_covariances_are_kept_of_are_refused(leaf):
     X = np.zeros((2, 1025))
     with pytest.raises(ValueError, match=re.escape("at most 1024 numeric columns, got 1025")):
-        MistClassifier(leaf).partial_fit(X, [0, 1])
+        paper_tree(leaf).partial_fit(X, [0, 1])
     # Columns of zeros and ones have no covariances.
-    MistClassifier(leaf, categorical_features=np.arange(1, 1025)).partial_fit(X, [0, 1])
+    paper_tree(leaf, categorical_features=np.arange(1, 1025)).partial_fit(X, [0, 1])
 
 
 def test_copies_learn_on_alike_and_apart(leaf):

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from material import BINARY, EAGER, fingerprint, mixed_rows
 
-from mist import MistClassifier
+from paper import paper_tree
 
 X, Y = mixed_rows(2)
 NAMES = ["width", "wet", "height", "depth"]
@@ -21,8 +21,8 @@ def answers(model, rows):
 @LEAVES
 def test_learning_arrays_one_by_one_equals_learning_the_table(leaf):
     options = {**EAGER, "categorical_features": [BINARY]}
-    table = MistClassifier(leaf, **options).partial_fit(X, Y)
-    one = MistClassifier(leaf, **options)
+    table = paper_tree(leaf, **options).partial_fit(X, Y)
+    one = paper_tree(leaf, **options)
     for x, label in zip(X, Y, strict=True):
         assert one.learn_one(x, label) is one
     assert one.n_splits_ > 2
@@ -36,8 +36,8 @@ def test_learning_mappings_equals_learning_a_frame(leaf):
     pd = pytest.importorskip("pandas")
     options = {**EAGER, "categorical_features": ["wet"]}
     frame = pd.DataFrame(X, columns=NAMES)
-    table = MistClassifier(leaf, **options).partial_fit(frame, Y)
-    one = MistClassifier(leaf, **options)
+    table = paper_tree(leaf, **options).partial_fit(frame, Y)
+    one = paper_tree(leaf, **options)
     for x, label in zip(X, Y, strict=True):
         one.learn_one(dict(zip(NAMES, x, strict=True)), label)
     assert fingerprint(one) == fingerprint(table)
@@ -48,7 +48,7 @@ def test_learning_mappings_equals_learning_a_frame(leaf):
 
 
 def test_order_of_the_keys_does_not_matter():
-    forth, back = MistClassifier(**EAGER), MistClassifier(**EAGER)
+    forth, back = paper_tree(**EAGER), paper_tree(**EAGER)
     for i, (x, label) in enumerate(zip(X, Y, strict=True)):
         row = dict(zip(NAMES, x, strict=True))
         forth.learn_one(row, label)
@@ -58,8 +58,8 @@ def test_order_of_the_keys_does_not_matter():
 
 @LEAVES
 def test_keys_may_come_and_go(leaf):
-    present = MistClassifier(leaf, **EAGER)
-    absent = MistClassifier(leaf, **EAGER)
+    present = paper_tree(leaf, **EAGER)
+    absent = paper_tree(leaf, **EAGER)
     for i, (x, label) in enumerate(zip(X, Y, strict=True)):
         row = dict(zip(NAMES, x, strict=True))
         if 50 < i < 100:
@@ -74,8 +74,8 @@ def test_keys_may_come_and_go(leaf):
 def test_a_new_key_adds_a_column_that_was_missing_so_far(leaf, binary):
     options = {"max_leaves": 1, "categorical_features": binary}
     first, later = ["wet", "width"], ["height", "depth"]
-    growing = MistClassifier(leaf, **options)
-    whole = MistClassifier(leaf, **options)
+    growing = paper_tree(leaf, **options)
+    whole = paper_tree(leaf, **options)
     names = [*first, *later]
     for i, (x, label) in enumerate(zip(X, Y, strict=True)):
         row = dict(zip(NAMES, x, strict=True))
@@ -90,7 +90,7 @@ def test_a_new_key_adds_a_column_that_was_missing_so_far(leaf, binary):
 
 @pytest.mark.filterwarnings("ignore:X does not have valid feature names")
 def test_a_model_with_splits_takes_new_keys():
-    model = MistClassifier("sketch", categorical_features=["wet"], **EAGER)
+    model = paper_tree("sketch", categorical_features=["wet"], **EAGER)
     for x, label in zip(X[:, :2], Y, strict=True):
         model.learn_one(mapping(x, NAMES[:2]), label)
     rules = [row.rule for row in model.leaf_summary()]
@@ -108,7 +108,7 @@ def test_a_model_with_splits_takes_new_keys():
 
 
 def test_names_never_learnt_are_ignored_in_questions():
-    model = MistClassifier().learn_one({"a": 0.0}, "x").learn_one({"a": 9.0}, "y")
+    model = paper_tree().learn_one({"a": 0.0}, "x").learn_one({"a": 9.0}, "y")
     before = fingerprint(model)
     assert model.predict_proba_one({"a": 1.0, "new": 5.0}) == model.predict_proba_one({"a": 1.0})
     assert model.predict_one({"new": 5.0}) == model.predict_one({})
@@ -117,8 +117,8 @@ def test_names_never_learnt_are_ignored_in_questions():
 
 @LEAVES
 def test_an_empty_mapping_is_a_row_of_missing_values(leaf):
-    model = MistClassifier(leaf, **EAGER).partial_fit(X, Y)
-    twin = MistClassifier(leaf, **EAGER).partial_fit(X, Y)
+    model = paper_tree(leaf, **EAGER).partial_fit(X, Y)
+    twin = paper_tree(leaf, **EAGER).partial_fit(X, Y)
     expected = model.predict_proba(np.full((1, 4), np.nan))
     np.testing.assert_array_equal(answers(model, [{}]), expected)
     assert model.predict_one({}) == model.classes_[expected[0].argmax()]
@@ -127,7 +127,7 @@ def test_an_empty_mapping_is_a_row_of_missing_values(leaf):
 
 
 def test_nothing_learnt_gives_no_answer():
-    model = MistClassifier()
+    model = paper_tree()
     for x in ([1.0, 2.0], {"a": 1.0}, {}):
         assert model.predict_one(x) is None
         assert model.predict_proba_one(x) == {}
@@ -135,7 +135,7 @@ def test_nothing_learnt_gives_no_answer():
 
 
 def test_integer_keys_are_column_numbers():
-    by_key, by_array = MistClassifier(**EAGER), MistClassifier(**EAGER)
+    by_key, by_array = paper_tree(**EAGER), paper_tree(**EAGER)
     for x, label in zip(X, Y, strict=True):
         by_key.learn_one(dict(enumerate(x.tolist())), label)
         by_array.learn_one(x, label)
@@ -152,7 +152,7 @@ def test_integer_keys_are_column_numbers():
 
 
 def test_keys_need_not_be_of_one_kind():
-    model = MistClassifier(**EAGER)
+    model = paper_tree(**EAGER)
     for x, label in zip(X, Y, strict=True):
         model.learn_one({"a": x[0]}, label)
     for x, label in zip(X, Y, strict=True):
@@ -165,25 +165,25 @@ def test_keys_need_not_be_of_one_kind():
 
 
 def test_none_in_a_mapping_is_missing():
-    model = MistClassifier().learn_one({"a": 1.0, "b": 2.0}, 0)
-    other = MistClassifier().learn_one({"a": 1.0, "b": 2.0}, 0)
+    model = paper_tree().learn_one({"a": 1.0, "b": 2.0}, 0)
+    other = paper_tree().learn_one({"a": 1.0, "b": 2.0}, 0)
     model.learn_one({"a": None, "b": 3.0}, 1)
     other.learn_one({"b": 3.0}, 1)
     assert fingerprint(model) == fingerprint(other)
 
 
 def test_plain_numpy_and_python_labels_are_the_same_label():
-    model = MistClassifier().learn_one([0.0], 1).learn_one([0.5], np.int8(1))
+    model = paper_tree().learn_one([0.0], 1).learn_one([0.5], np.int8(1))
     model.learn_one([9.0], np.int64(2))
     assert model.classes_.tolist() == [1, 2]
-    text = MistClassifier().learn_one([0.0], "a").learn_one([0.5], np.str_("a"))
+    text = paper_tree().learn_one([0.0], "a").learn_one([0.5], np.str_("a"))
     assert text.classes_.tolist() == ["a"]
 
 
 def test_a_row_without_names_fits_a_model_with_names(recwarn):
     pd = pytest.importorskip("pandas")
-    model = MistClassifier(**EAGER).partial_fit(pd.DataFrame(X, columns=NAMES), Y)
-    same = MistClassifier(**EAGER).partial_fit(pd.DataFrame(X, columns=NAMES), Y)
+    model = paper_tree(**EAGER).partial_fit(pd.DataFrame(X, columns=NAMES), Y)
+    same = paper_tree(**EAGER).partial_fit(pd.DataFrame(X, columns=NAMES), Y)
     for x, label in zip(X[:50], Y[:50], strict=True):
         assert model.predict_one(x) == same.predict_one(mapping(x))
         model.learn_one(x, label)
@@ -193,7 +193,7 @@ def test_a_row_without_names_fits_a_model_with_names(recwarn):
 
 
 def test_a_row_may_be_a_list_or_a_table_of_one_row():
-    model = MistClassifier().partial_fit(X, Y)
+    model = paper_tree().partial_fit(X, Y)
     one = np.nan_to_num(X[0])
     assert model.predict_one(one.tolist()) == model.predict_one(one[None])
     for bad in ([one, one], np.zeros((1, 1, 4)), 3.0, []):
@@ -204,7 +204,7 @@ def test_a_row_may_be_a_list_or_a_table_of_one_row():
 
 
 def test_a_row_of_weight_0_is_no_row():
-    model = MistClassifier().partial_fit(X, Y)
+    model = paper_tree().partial_fit(X, Y)
     before = fingerprint(model)
     model.learn_one(X[0], 99, sample_weight=0.0)
     assert fingerprint(model) == before
@@ -212,10 +212,10 @@ def test_a_row_of_weight_0_is_no_row():
 
 def test_weights_of_single_rows_equal_weights_of_the_table():
     weights = np.random.default_rng(0).uniform(0.1, 3, len(X))
-    one = MistClassifier("sketch", **EAGER)
+    one = paper_tree("sketch", **EAGER)
     for x, label, w in zip(X, Y, weights, strict=True):
         one.learn_one(x, label, sample_weight=w)
-    table = MistClassifier("sketch", **EAGER).partial_fit(X, Y, sample_weight=weights)
+    table = paper_tree("sketch", **EAGER).partial_fit(X, Y, sample_weight=weights)
     assert fingerprint(one) == fingerprint(table)
 
 
@@ -240,7 +240,7 @@ REFUSED = {
 @pytest.mark.filterwarnings("ignore:invalid value encountered in cast")
 @pytest.mark.parametrize(("x", "label", "weight"), REFUSED.values(), ids=REFUSED.keys())
 def test_a_refused_row_leaves_no_trace(x, label, weight):
-    model = MistClassifier("sketch", categorical_features=["wet"], **EAGER)
+    model = paper_tree("sketch", categorical_features=["wet"], **EAGER)
     for row, known in zip(X, Y, strict=True):
         model.learn_one(dict(zip(NAMES, row, strict=True)), known)
     before = fingerprint(model), set(vars(model)), repr(model)
@@ -257,7 +257,7 @@ def test_a_refused_row_leaves_no_trace(x, label, weight):
     ids=[name for name in REFUSED if name != "text label"],
 )
 def test_a_refused_first_row_leaves_no_trace(x, label, weight):
-    model = MistClassifier(categorical_features=["wet"])
+    model = paper_tree(categorical_features=["wet"])
     before = dict(vars(model))
     with pytest.raises(ValueError, match=r".{10}"):
         model.learn_one({"wet": 1.0, **x}, label, sample_weight=weight)
@@ -267,7 +267,7 @@ def test_a_refused_first_row_leaves_no_trace(x, label, weight):
 
 
 def test_refused_arrays_and_empty_first_rows_leave_no_trace():
-    model = MistClassifier()
+    model = paper_tree()
     before = dict(vars(model))
     for x, label in (([1.0, np.inf], 0), ([1.0, 2.0], None), (["tall"], 0), ({}, 0)):
         with pytest.raises(ValueError, match=r".{10}"):
@@ -276,7 +276,7 @@ def test_refused_arrays_and_empty_first_rows_leave_no_trace():
 
 
 def test_names_are_refused_where_columns_have_none():
-    model = MistClassifier().partial_fit(np.eye(3), [0, 1, 0])
+    model = paper_tree().partial_fit(np.eye(3), [0, 1, 0])
     for call in (lambda: model.learn_one({"a": 1.0}, 0), lambda: model.predict_one({"a": 1.0})):
         with pytest.raises(ValueError, match=r"'a'.*without names.*0 to 2"):
             call()

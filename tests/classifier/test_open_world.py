@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from material import BINARY, EAGER, fingerprint, mixed_rows
 from scipy.stats import multivariate_normal
 
-from mist import MistClassifier
 from mist.engine.conformity import ENOUGH, MATURE, REMEMBERED, new_conformity, write_p_values
 from naive import NaiveMist
 from naive_mixture import NaiveMixtureLeaf
 from naive_open_world import NaiveNovelty, log_density, mixture_density
+from paper import paper_tree
 
 NUMERIC = [0, 2, 3]
 FAR = 60.0
@@ -41,7 +41,7 @@ def tight_classes(seed, n, n_classes=4):
 @pytest.mark.parametrize("prior", ["counts", "balanced"])
 def test_one_gaussian_class_has_the_density_of_scipy(prior):
     X = mixed_rows(0, 80, 1, holes=0.0)[0][:, NUMERIC] @ [[3, 1, 0], [0, 1, 0.2], [0, 0, 10]]
-    model = MistClassifier(class_prior=prior).fit(X, np.zeros(80))
+    model = paper_tree(class_prior=prior).fit(X, np.zeros(80))
     expected = multivariate_normal(X.mean(0), np.diag(X.var(0))).logpdf(X)
     assert model.score_samples(X) == pytest.approx(expected, abs=1e-6)
     assert model.score_samples(X).dtype == np.float64
@@ -49,7 +49,7 @@ def test_one_gaussian_class_has_the_density_of_scipy(prior):
 
 def test_one_full_covariance_has_nearly_the_density_of_scipy():
     X = mixed_rows(0, 5000, 1, holes=0.0)[0][:, NUMERIC] @ [[3, 1, 0], [0, 1, 0.2], [0, 0, 10]]
-    model = MistClassifier("full").fit(X, np.zeros(5000))
+    model = paper_tree("full").fit(X, np.zeros(5000))
     expected = multivariate_normal(X.mean(0), np.cov(X.T, bias=True)).logpdf(X)
     assert model.score_samples(X) == pytest.approx(expected, abs=0.1)
     assert model.score_samples(X).mean() == pytest.approx(expected.mean(), abs=1e-3)
@@ -64,7 +64,7 @@ def test_trees_have_the_densities_of_their_twin(leaf, inheritance):
         X[: 20 * seed, 0] = 1.0  # for some time a column does not vary
         X[0, 2] = np.nan
         options = {**EAGER, "inheritance": inheritance, "categorical_features": [BINARY]}
-        model, twin = MistClassifier(leaf, **options), NaiveMist(leaf, **options)
+        model, twin = paper_tree(leaf, **options), NaiveMist(leaf, **options)
         for batch in np.split(np.arange(260), [10, 45, 90, 121, 200]):
             model.partial_fit(X[batch], y[batch])
             for i in batch:
@@ -83,7 +83,7 @@ def test_a_leaf_with_covariances_has_the_density_of_its_twin(leaf):
     X, y = mixed_rows(3, 400, 2, holes=0.0)
     X[::3, 0] += 9.0  # classes of several modes
     X[:, 3] = 5.0
-    model = MistClassifier(leaf, grace_period=10**9, categorical_features=[BINARY]).fit(X, y)
+    model = paper_tree(leaf, grace_period=10**9, categorical_features=[BINARY]).fit(X, y)
     twin = NaiveMixtureLeaf(4, [BINARY], 1 if leaf == "full" else 16)
     for x, label in zip(X, y.tolist(), strict=True):
         twin.learn(x, label)
@@ -102,7 +102,7 @@ def test_a_density_of_one_column_integrates_to_about_one(leaf, prior):
     rng = np.random.default_rng(0)
     y = rng.integers(3, size=3000)
     X = np.array([0.0, 7.0, 8.0])[y, None] + rng.normal(size=(3000, 1)) * 0.5
-    model = MistClassifier(leaf, class_prior=prior, **{**EAGER, "grace_period": 500}).fit(X, y)
+    model = paper_tree(leaf, class_prior=prior, **{**EAGER, "grace_period": 500}).fit(X, y)
     assert model.n_leaves_ > 1
     grid = np.linspace(-10, 20, 30_001)[:, None]
     assert np.exp(model.score_samples(grid)).sum() * 1e-3 == pytest.approx(1.0, abs=0.1)
@@ -111,8 +111,8 @@ def test_a_density_of_one_column_integrates_to_about_one(leaf, prior):
 @pytest.mark.parametrize("leaf", ["gaussian", "sketch", "full", "mixture"])
 def test_a_density_follows_the_units_of_the_columns(leaf):
     X, y = whole_rows(1)
-    plain = MistClassifier(leaf, **EAGER).fit(X, y)
-    scaled = MistClassifier(leaf, **EAGER).fit(1024.0 * X, y)
+    plain = paper_tree(leaf, **EAGER).fit(X, y)
+    scaled = paper_tree(leaf, **EAGER).fit(1024.0 * X, y)
     assert plain.n_leaves_ > 1
     expected = plain.score_samples(X) - 3 * math.log(1024.0)
     assert scaled.score_samples(1024.0 * X) == pytest.approx(expected, abs=1e-6)
@@ -120,24 +120,24 @@ def test_a_density_follows_the_units_of_the_columns(leaf):
 
 def test_a_density_of_a_row_with_a_hole_is_that_of_the_other_columns():
     X, _ = whole_rows(2, n_classes=1)
-    model = MistClassifier().fit(X, np.zeros(len(X)))
+    model = paper_tree().fit(X, np.zeros(len(X)))
     asked = X[:20].copy()
     asked[:, 1] = np.nan
-    others = MistClassifier().fit(X[:, [0, 2]], np.zeros(len(X)))
+    others = paper_tree().fit(X[:, [0, 2]], np.zeros(len(X)))
     assert model.score_samples(asked) == pytest.approx(others.score_samples(X[:20, [0, 2]]))
 
 
 @pytest.mark.parametrize("leaf", ["gaussian", "full"])
 def test_a_zero_one_column_counts_by_its_probability(leaf):
     X = np.repeat([[0.0], [1.0]], [30, 10], axis=0)
-    model = MistClassifier(leaf, categorical_features=[0]).fit(X, np.zeros(40))
+    model = paper_tree(leaf, categorical_features=[0]).fit(X, np.zeros(40))
     zero, one = np.exp(model.score_samples([[0.0], [1.0]]))
     assert zero + one == pytest.approx(1.0)
     assert one == pytest.approx(0.25, abs=0.02)
 
 
 def test_class_masses_alone_have_no_density():
-    model = MistClassifier("majority").fit([[0.0], [1.0]], [0, 1])
+    model = paper_tree("majority").fit([[0.0], [1.0]], [0, 1])
     assert not hasattr(model, "score_samples")
     with pytest.raises(AttributeError) as refused:
         model.score_samples([[0.0]])
@@ -154,7 +154,7 @@ def test_p_values_are_those_of_the_twin(inheritance):
         X, y = whole_rows(seed, 500 if seed else 900, 3 if seed else 1)
         w = np.random.default_rng(seed).choice([0.0, 1.0, 2.5], len(X))
         options = {**EAGER, "inheritance": inheritance}
-        model = MistClassifier(open_world=True, **options)
+        model = paper_tree(open_world=True, **options)
         twin = NaiveNovelty(NaiveMist(**options))
         for batch in np.array_split(np.arange(len(X)), 7):
             model.partial_fit(X[batch], y[batch], sample_weight=w[batch])
@@ -176,7 +176,7 @@ def test_p_values_of_known_classes_are_nearly_uniform(leaf):
     shares = []
     for seed in range(5):
         X, y = tight_classes(seed, 8000)
-        model = MistClassifier(leaf, open_world=True).fit(X[:4000], y[:4000])
+        model = paper_tree(leaf, open_world=True).fit(X[:4000], y[:4000])
         p = model.novelty(X[4000:])
         assert ((p > 0) & (p <= 1)).all()
         shares.append([np.mean(p <= level) for level in (0.05, 0.1, 0.5)])
@@ -207,8 +207,8 @@ def test_p_values_rise_with_the_densities(seed, rise):
 def test_batches_do_not_matter_bit_for_bit_and_answers_change_nothing():
     X, y = whole_rows(5)
     w = np.random.default_rng(5).choice([0.0, 1.0, 2.5], len(X))
-    whole = MistClassifier(open_world=True, **EAGER).partial_fit(X, y, sample_weight=w)
-    parts = MistClassifier(open_world=True, **EAGER)
+    whole = paper_tree(open_world=True, **EAGER).partial_fit(X, y, sample_weight=w)
+    parts = paper_tree(open_world=True, **EAGER)
     for batch in np.split(np.arange(len(X)), [1, 2, 40, 47, 200]):
         parts.prequential(X[batch], y[batch], sample_weight=w[batch])
         parts.predict(X[:9]), parts.novelty(X[:9]), parts.score_samples(X[:9])
@@ -222,24 +222,24 @@ def test_batches_do_not_matter_bit_for_bit_and_answers_change_nothing():
 def test_rows_of_weight_zero_are_not_scored():
     X, y = whole_rows(6)
     w = np.random.default_rng(6).choice([0.0, 1.0], len(X))
-    weighted = MistClassifier(open_world=True, **EAGER)
+    weighted = paper_tree(open_world=True, **EAGER)
     weighted.prequential(X, y, sample_weight=w)
-    less = MistClassifier(open_world=True, **EAGER).fit(X[w > 0], y[w > 0])
+    less = paper_tree(open_world=True, **EAGER).fit(X[w > 0], y[w > 0])
     assert weighted.novelty(X).tobytes() == less.novelty(X).tobytes()
 
 
 def test_names_of_classes_do_not_matter():
     X, y = whole_rows(7)
-    plain = MistClassifier(open_world=True, **EAGER).fit(X, y)
-    renamed = MistClassifier(open_world=True, **EAGER).fit(X, np.array(list("dacb"))[y])
+    plain = paper_tree(open_world=True, **EAGER).fit(X, y)
+    renamed = paper_tree(open_world=True, **EAGER).fit(X, np.array(list("dacb"))[y])
     assert plain.novelty(X).tobytes() == renamed.novelty(X).tobytes()
     assert plain.score_samples(X) == pytest.approx(renamed.score_samples(X), rel=1e-12)
 
 
 def test_predictions_are_those_of_a_closed_world():
     X, y = whole_rows(8)
-    opened = MistClassifier(open_world=True, **EAGER).fit(X, y)
-    closed = MistClassifier(**EAGER).fit(X, y)
+    opened = paper_tree(open_world=True, **EAGER).fit(X, y)
+    closed = paper_tree(**EAGER).fit(X, y)
     assert opened.predict_proba(X).tobytes() == closed.predict_proba(X).tobytes()
     assert opened.score_samples(X).tobytes() == closed.score_samples(X).tobytes()
     assert opened.nbytes > closed.nbytes
@@ -247,7 +247,7 @@ def test_predictions_are_those_of_a_closed_world():
 
 def test_before_there_are_enough_scores_nothing_is_novel():
     X, _ = tight_classes(0, 100, 1)
-    model = MistClassifier(open_world=True)
+    model = paper_tree(open_world=True)
     enough = int(MATURE + ENOUGH)
     for i in range(enough):
         model.learn_one(X[i], 0)
@@ -257,11 +257,11 @@ def test_before_there_are_enough_scores_nothing_is_novel():
 
 def test_the_option_is_fixed_and_novelty_needs_it():
     X, y = whole_rows(9)
-    model = MistClassifier().fit(X, y)
+    model = paper_tree().fit(X, y)
     with pytest.raises(ValueError, match="make it with open_world=True and learn the rows anew"):
         model.novelty(X)
     model.set_params(open_world=True)
     with pytest.raises(ValueError, match="open_world was changed from False to True"):
         model.partial_fit(X, y)
     with pytest.raises(ValueError, match="leaf='majority' has none: use leaf='gaussian'"):
-        MistClassifier("majority", open_world=True).fit(X, y)
+        paper_tree("majority", open_world=True).fit(X, y)

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from material import EAGER, mixed_rows
 
-from mist import MistClassifier
+from paper import paper_tree
 
 X, Y = mixed_rows(8)
 
@@ -47,7 +47,7 @@ OUT_OF_RANGE = [
 
 def refusal(**options):
     """The message with which a model of these options refuses to learn, leaving no trace."""
-    model = MistClassifier(**options)
+    model = paper_tree(**options)
     before = dict(vars(model))
     messages = set()
     for call in (
@@ -89,7 +89,7 @@ def test_numbers_out_of_range_are_refused_with_the_range(name, value, allowed):
 
 def test_every_option_is_checked():
     covered = {*CHOICES, *(name for name, _, _ in OUT_OF_RANGE), "categorical_features"}
-    assert covered == set(MistClassifier().get_params())
+    assert covered == set(paper_tree().get_params())
 
 
 @pytest.mark.parametrize("bound", [name for name in CHOICES["bound"] if name != "hoeffding"])
@@ -121,7 +121,7 @@ def test_gaussian_thresholds_go_without_sketches(name):
 
 
 def test_options_set_to_nonsense_later_are_refused_too():
-    model = MistClassifier(**EAGER).partial_fit(X, Y)
+    model = paper_tree(**EAGER).partial_fit(X, Y)
     before = model.n_rows_, model.predict_proba(X).tobytes()
     model.set_params(bound="chernoff")
     with pytest.raises(ValueError, match=re.escape("bound='chernoff' is unknown")):
@@ -171,7 +171,7 @@ def test_options_set_to_nonsense_later_are_refused_too():
 )
 def test_allowed_options_learn(options):
     rows, labels = mixed_rows(8)
-    model = MistClassifier(**{**EAGER, **options}).partial_fit(rows, labels)
+    model = paper_tree(**{**EAGER, **options}).partial_fit(rows, labels)
     proba = model.predict_proba(rows)
     np.testing.assert_allclose(proba.sum(axis=1), 1)
     assert model.score(rows, labels) > 0.25
@@ -185,21 +185,21 @@ def test_bounds_differ_as_their_formulas_say():
     }
     for bound, radius in radii.items():
         options = {**EAGER, "bound": bound, "union_bound": True, "tie_threshold": 9.0}
-        first = MistClassifier(**options).partial_fit(X, Y).split_log_[0]
+        first = paper_tree(**options).partial_fit(X, Y).split_log_[0]
         assert first.radius == pytest.approx(radius(first.rows))
 
 
 def test_the_gap_test_asks_more_than_the_gain_test():
     options = {**EAGER, "bound": "hoeffding", "tie_threshold": 0.0}
-    gain = MistClassifier(**options).partial_fit(X, Y)
-    gap = MistClassifier(**{**options, "split_test": "gap"}).partial_fit(X, Y)
+    gain = paper_tree(**options).partial_fit(X, Y)
+    gap = paper_tree(**{**options, "split_test": "gap"}).partial_fit(X, Y)
     assert gain.n_splits_ > gap.n_splits_ >= 0
 
 
 def test_discount_scales_what_children_get():
     masses = {}
     for discount in (1.0, 0.5):
-        model = MistClassifier("majority", grace_period=40, tie_threshold=9.0, discount=discount)
+        model = paper_tree("majority", grace_period=40, tie_threshold=9.0, discount=discount)
         X1 = np.r_[np.zeros(20), np.full(20, 9.0)][:, None]
         model.partial_fit(X1, X1[:, 0] > 1)
         masses[discount] = model.export_text()
@@ -222,7 +222,7 @@ def test_discount_scales_what_children_get():
 )
 def test_what_shapes_the_state_cannot_change_while_it_learns(before, change):
     X, y = np.random.default_rng(0).normal(size=(60, 2)), np.arange(60) % 2
-    model = MistClassifier(**before).partial_fit(X, y)
+    model = paper_tree(**before).partial_fit(X, y)
     expected = model.predict_proba(X)
     with pytest.raises(ValueError, match=f"{next(iter(change))} was changed .* after the first"):
         model.set_params(**change).partial_fit(X, y)
@@ -235,6 +235,6 @@ def test_options_of_the_split_may_change_while_it_learns():
     rng = np.random.default_rng(1)
     y = np.arange(600) % 2
     X = np.repeat((9.0 * y + rng.normal(size=600))[:, None], 2, axis=1)  # equals: no gap
-    model = MistClassifier().partial_fit(X, y)
+    model = paper_tree().partial_fit(X, y)
     assert model.n_splits_ == 0
     assert model.set_params(tie_threshold=5.0).partial_fit(X, y).n_splits_ > 0

@@ -5,7 +5,7 @@ import pytest
 from material import BINARY, EAGER, fingerprint, mixed_rows
 from scipy import sparse
 
-from mist import MistClassifier
+from paper import paper_tree
 
 X, Y = mixed_rows(0)
 WHOLE, WHOLE_Y = mixed_rows(1, holes=0.0)
@@ -13,7 +13,7 @@ NAMES = ["width", "wet", "height", "depth"]
 
 
 def learnt(rows=X, labels=Y, **options):
-    return MistClassifier(**EAGER, **options).partial_fit(rows, labels)
+    return paper_tree(**EAGER, **options).partial_fit(rows, labels)
 
 
 # -- missing values ----------------------------------------------------------------------------
@@ -21,8 +21,8 @@ def learnt(rows=X, labels=Y, **options):
 
 @pytest.mark.parametrize("leaf", ["gaussian", "sketch", "majority", "full", "mixture"])
 def test_nan_equals_an_absent_key(leaf):
-    by_array = MistClassifier(leaf, **EAGER)
-    by_mapping = MistClassifier(leaf, **EAGER)
+    by_array = paper_tree(leaf, **EAGER)
+    by_mapping = paper_tree(leaf, **EAGER)
     full = np.where(np.isnan(X[0]), 0.0, X[0])
     for x, label in zip([full, *X], [0, *Y], strict=True):
         by_array.partial_fit([x], [label])
@@ -40,15 +40,15 @@ def _known(x):
 
 
 def test_a_missing_value_leaves_its_column_out_of_the_likelihood():
-    both = MistClassifier().fit(WHOLE[:, [0, 2]], WHOLE_Y)
-    alone = MistClassifier().fit(WHOLE[:, [0]], WHOLE_Y)
+    both = paper_tree().fit(WHOLE[:, [0, 2]], WHOLE_Y)
+    alone = paper_tree().fit(WHOLE[:, [0]], WHOLE_Y)
     holed = np.column_stack([WHOLE[:, 0], np.full(len(WHOLE), np.nan)])
     np.testing.assert_allclose(both.predict_proba(holed), alone.predict_proba(WHOLE[:, [0]]))
 
 
 def test_a_missing_split_value_follows_the_heavier_child():
     X = np.r_[np.zeros(30), np.full(10, 9.0)][:, None] + np.linspace(0, 1, 40)[:, None]
-    model = MistClassifier(**EAGER).partial_fit(X, X[:, 0] > 5)
+    model = paper_tree(**EAGER).partial_fit(X, X[:, 0] > 5)
     assert model.n_splits_ == 1
     left = int(model.tree_.left[0])
     assert model.apply([[np.nan]]).tolist() == [left]
@@ -70,7 +70,7 @@ def test_values_that_cannot_be_squared_are_refused_and_nothing_is_learnt(call, v
         getattr(model, call)(bad, Y)
     assert ("infinity" if np.isinf(value) else "1e+200") in str(refusal.value)
     assert fingerprint(model) == before
-    fresh = MistClassifier()
+    fresh = paper_tree()
     untouched = dict(vars(fresh))
     with pytest.raises(ValueError, match=r"row 17, column 2\b"):
         getattr(fresh, call)(bad, Y)
@@ -88,12 +88,12 @@ def test_values_that_cannot_be_squared_are_refused_in_questions_too(call):
 def test_refusals_name_columns_by_name():
     pd = pytest.importorskip("pandas")
     frame = pd.DataFrame(X, columns=NAMES)
-    model = MistClassifier().partial_fit(frame, Y)
+    model = paper_tree().partial_fit(frame, Y)
     frame.loc[5, "height"] = np.inf
     with pytest.raises(ValueError, match="infinity at row 5, column 'height'"):
         model.partial_fit(frame, Y)
     with pytest.raises(ValueError, match="infinity at row 5, column 'height'"):
-        MistClassifier().partial_fit(frame, Y)
+        paper_tree().partial_fit(frame, Y)
     with pytest.raises(ValueError, match="infinity at row 0, column 'height'"):
         model.learn_one({"height": np.inf}, 0)
     with pytest.raises(ValueError, match="infinity at row 0, column 'depth'"):
@@ -103,7 +103,7 @@ def test_refusals_name_columns_by_name():
 def test_the_largest_values_allowed_give_probabilities():
     rows = np.array([[1e150], [-1e150], [1e149], [-1e149]])
     for leaf in ("gaussian", "sketch"):
-        model = MistClassifier(leaf).fit(rows, [0, 1, 0, 1])
+        model = paper_tree(leaf).fit(rows, [0, 1, 0, 1])
         proba = model.predict_proba(rows)
         np.testing.assert_allclose(proba.sum(axis=1), 1)
         assert model.predict(rows[:2]).tolist() == [0, 1]
@@ -129,7 +129,7 @@ def test_another_width_is_refused(rows):
 def test_empty_tables_are_refused(empty):
     model = learnt()
     before = fingerprint(model)
-    for start in (model, MistClassifier()):
+    for start in (model, paper_tree()):
         with pytest.raises(ValueError, match=r"0 sample|0 feature|minimum of 1|2D array"):
             start.partial_fit(empty, [0] * len(empty))
     with pytest.raises(ValueError, match=r"0 sample|0 feature|minimum of 1|2D array"):
@@ -139,7 +139,7 @@ def test_empty_tables_are_refused(empty):
 
 @pytest.mark.parametrize("rows", [5.0, [1.0, 2.0], np.zeros((2, 2, 2)), [["a"], ["b"]]])
 def test_what_is_no_table_of_numbers_is_refused(rows):
-    model = MistClassifier()
+    model = paper_tree()
     before = dict(vars(model))
     with pytest.raises(ValueError, match=r"2D array|dim|convert"):
         model.partial_fit(rows, [0, 1])
@@ -190,7 +190,7 @@ def test_form_of_the_table_does_not_matter(form):
     model = learnt(given)
     assert fingerprint(model) == fingerprint(learnt())
     np.testing.assert_array_equal(model.predict_proba(given), learnt().predict_proba(X))
-    by_prequential = MistClassifier(**EAGER)
+    by_prequential = paper_tree(**EAGER)
     by_prequential.prequential(given, Y)
     assert fingerprint(by_prequential) == fingerprint(model)
 
@@ -208,7 +208,7 @@ def test_type_of_the_numbers_does_not_matter(dtype):
 
 def test_the_callers_arrays_stay_as_they_were():
     rows, labels, weights = X.copy(), Y.copy(), np.ones(len(Y))
-    model = MistClassifier("sketch", categorical_features=[BINARY], **EAGER)
+    model = paper_tree("sketch", categorical_features=[BINARY], **EAGER)
     model.partial_fit(rows, labels, sample_weight=weights)
     model.prequential(rows, labels, sample_weight=weights)
     model.predict(rows)
@@ -291,7 +291,7 @@ def test_0_1_columns_may_be_given_by_index_name_or_mask(given, leaf):
 def test_probability_of_a_0_1_column_is_laplace_smoothed():
     rows = [[1.0]] * 7 + [[0.0]] * 1 + [[1.0]] * 2 + [[0.0]] * 6
     y = ["a"] * 8 + ["b"] * 8
-    model = MistClassifier(categorical_features=[0]).fit(rows, y)
+    model = paper_tree(categorical_features=[0]).fit(rows, y)
     odds = np.divide(*model.predict_proba([[1.0]])[0])
     assert odds == pytest.approx((8 / 10) / (3 / 10), rel=1e-12)
     odds = np.divide(*model.predict_proba([[0.0]])[0])
@@ -314,7 +314,7 @@ def test_no_0_1_columns_may_be_given_as_an_empty_list():
     ],
 )
 def test_bad_categorical_features_are_refused(given, match):
-    model = MistClassifier(categorical_features=given)
+    model = paper_tree(categorical_features=given)
     before = dict(vars(model))
     with pytest.raises(ValueError, match="categorical_features.*" + match):
         model.partial_fit(X, Y)
@@ -344,7 +344,7 @@ def test_other_values_than_0_and_1_are_refused_by_name():
     pd = pytest.importorskip("pandas")
     frame = pd.DataFrame(X, columns=NAMES)
     frame.loc[4, "wet"] = 3.0
-    model = MistClassifier(categorical_features=["wet"])
+    model = paper_tree(categorical_features=["wet"])
     before = dict(vars(model))
     with pytest.raises(ValueError, match=r"categorical column 'wet' holds .* at row 4"):
         model.partial_fit(frame, Y)

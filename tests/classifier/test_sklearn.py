@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 from material import EAGER, fingerprint
+from paper import paper_tree
 from sklearn.base import clone
 from sklearn.datasets import load_iris
 from sklearn.impute import SimpleImputer
@@ -16,11 +17,13 @@ from mist import MistClassifier
 @parametrize_with_checks(
     [
         MistClassifier(),
-        MistClassifier("sketch"),
-        MistClassifier("majority"),
-        MistClassifier("full"),
-        MistClassifier("mixture"),
         MistClassifier(grace_period=20, split_test="gain", union_bound=False, delta=0.5),
+        paper_tree(),
+        paper_tree("sketch"),
+        paper_tree("majority"),
+        paper_tree("full"),
+        paper_tree("mixture"),
+        paper_tree(grace_period=20, split_test="gain", union_bound=False, delta=0.5),
     ]
 )
 def test_estimator_checks(estimator, check):

@@ -17,6 +17,7 @@ from mist.engine.inheritance import split_leaf
 from mist.engine.state import State
 from mist.engine.transplant import one_leaf_state
 from naive_trials import NaiveTrials
+from paper import paper_tree
 
 NAN = np.nan
 QUICK = {"split_test": "eprocess", "grace_period": 40, "rows_per_split": 150}
@@ -38,7 +39,7 @@ def noise_rows(n: int, d: int = 3) -> tuple[np.ndarray, np.ndarray]:
 
 
 def model_of(leaf: str = "gaussian", **options: Any) -> MistClassifier:
-    return MistClassifier(leaf, **{**QUICK, **options})
+    return paper_tree(leaf, **{**QUICK, **options})
 
 
 def learn_in_cuts(model: MistClassifier, X, y, weights, sizes: list[int]) -> MistClassifier:
@@ -60,7 +61,7 @@ def test_a_split_that_two_columns_need_together_is_found():
     assert model.n_splits_ >= 2
     assert {s.feature for s in model.split_log_[:2]} == {0, 1}
     assert model.score(X, y) > 0.9
-    assert MistClassifier(grace_period=40).partial_fit(X, y).n_splits_ == 0
+    assert paper_tree(grace_period=40).partial_fit(X, y).n_splits_ == 0
 
 
 def test_a_leaf_that_needs_no_split_keeps_its_level():
@@ -133,7 +134,7 @@ def test_engine_and_twin_agree(seed):
         "delta": 0.5,
         "split_test": "eprocess",
     }
-    twin, model = NaiveTrials("gaussian", **options), MistClassifier("gaussian", **options)
+    twin, model = NaiveTrials("gaussian", **options), paper_tree("gaussian", **options)
     learn_in_cuts(model, X, y, weights, [1, 60, 7])
     for x, label, weight in zip(X.tolist(), y.tolist(), weights.tolist(), strict=True):
         twin.learn_row(x, label, weight)

@@ -14,6 +14,7 @@ from scipy.special import softmax
 
 from mist import MistClassifier
 from naive import NaiveMist
+from paper import paper_tree
 
 OPTIONS: dict[str, list[Any]] = {
     "leaf": ["gaussian", "sketch", "majority"],
@@ -167,7 +168,7 @@ def asked(s: Stream, n: int) -> np.ndarray:
 
 def learn_both(s: Stream) -> tuple[NaiveMist, MistClassifier]:
     """Learn in batches of random sizes, in all ways there are, and ask in between."""
-    twin, model = NaiveMist(**s.options), MistClassifier(**s.options)
+    twin, model = NaiveMist(**s.options), paper_tree(**s.options)
     row = 0
     while row < len(s.X):
         size = int(s.rng.choice([1, 2, 7, 40, 150]))
@@ -212,7 +213,7 @@ def agree(s: Stream) -> NaiveMist:
     assert (model.depth_, model.n_rows_) == (depth(twin), twin.seen)
     X = asked(s, 12)
     same_answers(twin, model, X)
-    at_once = MistClassifier(**s.options).partial_fit(s.X, s.y, sample_weight=s.weights)
+    at_once = paper_tree(**s.options).partial_fit(s.X, s.y, sample_weight=s.weights)
     assert at_once.split_log_ == model.split_log_
     np.testing.assert_array_equal(at_once.predict_proba(X), model.predict_proba(X))
     np.testing.assert_array_equal(at_once.apply(X), model.apply(X))
@@ -265,7 +266,7 @@ def test_engine_and_twin_agree_while_trees_grow():
 @pytest.mark.parametrize("way", ["partial_fit", "prequential", "learn_one"])
 def test_rows_of_weight_zero_may_come_alone(way):
     X, y = [[0.0], [4.0], [1.0]], [0, 1, 0]
-    model = MistClassifier().partial_fit(X, y)
+    model = paper_tree().partial_fit(X, y)
     before = model.predict_proba(X)
     if way == "learn_one":
         model.learn_one([2.0], 2, 0.0)

@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import naive_splits
-from mist import MistClassifier
 from mist.engine.confseq import boundary, class_variances, gain_radius, gap_radius, noise
+from paper import paper_tree
 
 SCRIPT = Path(__file__).parents[2] / "benchmarks" / "split_coverage.py"
 
@@ -212,9 +212,9 @@ def test_a_tree_splits_a_good_column_and_leaves_noise_alone(bound, split_test):
     y = np.arange(2400) % 3
     X = rng.normal(size=(2400, 6))
     options = {"bound": bound, "split_test": split_test, "grace_period": 50, "tie_threshold": 9.0}
-    assert MistClassifier(**options).partial_fit(X, y).n_splits_ == 0
+    assert paper_tree(**options).partial_fit(X, y).n_splits_ == 0
     X[:, 4] += 2.0 * (y == 1)
-    log = MistClassifier(**options, max_leaves=2).partial_fit(X, y).split_log_
+    log = paper_tree(**options, max_leaves=2).partial_fit(X, y).split_log_
     assert [split.feature for split in log] == [4]
     assert 0.0 < log[0].radius < log[0].gain
     assert log[0].rows < 1000
@@ -225,5 +225,5 @@ def test_two_equal_columns_have_a_gain_but_no_gap():
     y = np.arange(3000) % 2
     X = np.repeat((1.5 * y + rng.normal(size=3000))[:, None], 2, axis=1)
     options = {"bound": "confseq", "max_leaves": 2}
-    assert MistClassifier(split_test="gap", **options).partial_fit(X, y).n_splits_ == 0
-    assert MistClassifier(split_test="gain", **options).partial_fit(X, y).n_splits_ == 1
+    assert paper_tree(split_test="gap", **options).partial_fit(X, y).n_splits_ == 0
+    assert paper_tree(split_test="gain", **options).partial_fit(X, y).n_splits_ == 1

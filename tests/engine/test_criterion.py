@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 import naive
-from mist import MistClassifier
 from mist.engine.criterion import TIE, best_splits, impurity_term, leaf_impurity, radius, split_gain
 from mist.engine.state import State
 from mist.engine.thresholds import observed_cells
+from paper import paper_tree
 
 NAN = math.nan
 NEVER = 10**9  # grace period of a tree that does not split
@@ -22,7 +22,7 @@ CRITERIA = [None, True]  # Gini, information gain
 
 def grown(X, y, weights=None, **options: Any) -> State:
     options = {"grace_period": NEVER, "sketch_size": 4096, **options}
-    return MistClassifier(**options).partial_fit(X, y, sample_weight=weights)._state
+    return paper_tree(**options).partial_fit(X, y, sample_weight=weights)._state
 
 
 def best(state: State, candidates: np.ndarray, entropy: bool | None):

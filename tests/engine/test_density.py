@@ -13,6 +13,7 @@ import naive
 from mist import MistClassifier
 from mist.engine.density import HALF_WINDOW, THIN, deviations
 from mist.engine.state import M2, MEAN, PREC
+from paper import paper_tree
 
 NAN = math.nan
 NEVER = 10**9  # grace period of a tree that does not split
@@ -22,7 +23,7 @@ BANDWIDTH, SMOOTHING = 0.25, 1e-3
 def grown(X, y, weights=None, **options: Any) -> MistClassifier:
     fixed = {"grace_period": NEVER, "bandwidth": BANDWIDTH, "smoothing": SMOOTHING}
     options = {**fixed, **options}
-    return MistClassifier("sketch", **options).partial_fit(X, y, sample_weight=weights)
+    return paper_tree("sketch", **options).partial_fit(X, y, sample_weight=weights)
 
 
 def empirical_term(

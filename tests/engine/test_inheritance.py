@@ -14,6 +14,7 @@ import naive
 from mist import MistClassifier
 from mist.engine.inheritance import LEAST_MASS, n_splits, split_leaf, truncated_moments
 from mist.engine.state import M2, MEAN, N_LEAVES, PREC, State, leaf_cells
+from paper import paper_tree
 
 NAN = math.nan
 NEVER = 10**9  # grace period of a tree that does not split by itself
@@ -21,7 +22,7 @@ NEVER = 10**9  # grace period of a tree that does not split by itself
 
 def grown(X, y, weights=None, **options: Any) -> MistClassifier:
     options = {"grace_period": NEVER, **options}
-    return MistClassifier(**options).partial_fit(X, y, sample_weight=weights)
+    return paper_tree(**options).partial_fit(X, y, sample_weight=weights)
 
 
 def blobs(n: int, seed: int = 0, missing: float = 0.0) -> tuple[np.ndarray, np.ndarray]:

@@ -12,6 +12,7 @@ from mist import MistClassifier
 from mist.engine import components, joint, kll
 from mist.engine.inheritance import split_leaf
 from mist.engine.state import M2, MEAN, State, leaf_cells
+from paper import paper_tree
 
 NEVER = 10**9  # grace period of a tree that does not split by itself
 
@@ -23,7 +24,7 @@ def correlated(n: int, seed: int = 0, d: int = 3) -> np.ndarray:
 
 def learnt(X: np.ndarray, y: np.ndarray | None = None, **options) -> MistClassifier:
     options = {"inheritance": "joint", "discount": 1.0, "grace_period": NEVER, **options}
-    return MistClassifier(**options).fit(X, np.zeros(len(X), int) if y is None else y)
+    return paper_tree(**options).fit(X, np.zeros(len(X), int) if y is None else y)
 
 
 def split(model: MistClassifier, feature: int, v: float, discount: float = 1.0) -> State:
@@ -175,7 +176,7 @@ def test_schedule_waits_for_its_rows():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(1000, 2)), rng.integers(0, 2, 1000)
     X[:, 1] += y
-    model = MistClassifier(split_test="schedule", rows_per_split=350, grace_period=100).fit(X, y)
+    model = paper_tree(split_test="schedule", rows_per_split=350, grace_period=100).fit(X, y)
     first = model.split_log_[0]
     assert (first.seen, first.rows, first.feature, first.radius) == (400, 400.0, 1, 0.0)
     assert first.gain > 0
@@ -186,7 +187,7 @@ def test_a_part_of_the_columns_is_drawn_anew_at_every_attempt():
     X, y = rng.normal(size=(3000, 8)), rng.integers(0, 2, 3000)
     X[:, 3] += 3 * y
     first = {
-        seed: MistClassifier(
+        seed: paper_tree(
             split_test="schedule", grace_period=100, max_features=0.5, random_state=seed
         )
         .fit(X[:600], y[:600])

@@ -24,6 +24,7 @@ from mist.engine.state import (
     State,
     sketch_plan,
 )
+from paper import paper_tree
 
 NAN = math.nan
 NEVER = 10**9  # grace period of a tree that does not split
@@ -31,7 +32,7 @@ NEVER = 10**9  # grace period of a tree that does not split
 
 def grown(X, y, weights=None, **options: Any) -> MistClassifier:
     options = {"grace_period": NEVER, **options}
-    return MistClassifier(**options).partial_fit(X, y, sample_weight=weights)
+    return paper_tree(**options).partial_fit(X, y, sample_weight=weights)
 
 
 def levels(state: State, cell: int) -> list[list[list[float]]]:
@@ -116,7 +117,7 @@ def test_stored_items_equal_the_twins_after_every_row(leaf, k):
     X[rng.random((n, d)) < 0.1] = NAN
     y = rng.integers(0, 2, n)
     weights = rng.choice([1.0, 1.0, 0.4, 2.5, 13.0], n)
-    model = MistClassifier(leaf, grace_period=NEVER, sketch_size=k, random_state=5)
+    model = paper_tree(leaf, grace_period=NEVER, sketch_size=k, random_state=5)
     twin = naive.NaiveMist(leaf, grace_period=NEVER, sketch_size=k, random_state=5)
     for i in range(n):
         model.partial_fit(X[i : i + 1], y[i : i + 1], sample_weight=weights[i : i + 1])
@@ -139,7 +140,7 @@ def test_stored_items_equal_the_twins_after_every_row(leaf, k):
 def test_weights_sum_to_n_and_ends_are_exact(k):
     rng = np.random.default_rng(1)
     X = np.column_stack([rng.normal(size=3000), rng.exponential(size=3000)])
-    model = MistClassifier(grace_period=NEVER, sketch_size=k)
+    model = paper_tree(grace_period=NEVER, sketch_size=k)
     for n in range(1, 3001, 100):
         model.partial_fit(X[n - 1 : n + 99], np.zeros(100, int))
         state = model._state
@@ -307,7 +308,7 @@ def test_copies_take_one_row_a_set_bit():
 @pytest.mark.parametrize("leaf", ["gaussian", "sketch"])
 def test_blocks_grow_and_are_taken_again(leaf):
     rng = np.random.default_rng(8)
-    model = MistClassifier(leaf, grace_period=NEVER, sketch_size=32)
+    model = paper_tree(leaf, grace_period=NEVER, sketch_size=32)
     X, y = rng.normal(size=(600, 2)), rng.integers(0, 3, 600)
     rooms = []
     for i in range(0, 600, 10):
@@ -329,7 +330,7 @@ def test_blocks_grow_and_are_taken_again(leaf):
     state = model._state
     check_pool(state)
     assert set(blocks(state)[0]) & taken  # the parent's blocks serve the children
-    fresh = MistClassifier(leaf, grace_period=NEVER, sketch_size=32).partial_fit(X[:300], y[:300])
+    fresh = paper_tree(leaf, grace_period=NEVER, sketch_size=32).partial_fit(X[:300], y[:300])
     grown_by = int(state.tree.counters[N_ITEMS]) - items
     assert grown_by < int(fresh._state.tree.counters[N_ITEMS])
 
@@ -340,7 +341,7 @@ def test_pool_and_view_hold_through_many_splits(leaf):
     y = rng.integers(0, 6, 900)
     X = rng.normal(size=(900, 2)) + 3.0 * rng.normal(size=(6, 2))[y]
     X[rng.random(X.shape) < 0.05] = NAN
-    model = MistClassifier(leaf, grace_period=20, tie_threshold=9.0, sketch_size=8)
+    model = paper_tree(leaf, grace_period=20, tie_threshold=9.0, sketch_size=8)
     for i in range(0, 900, 30):
         model.partial_fit(X[i : i + 30], y[i : i + 30], sample_weight=rng.choice([1, 2, 5], 30))
         check_pool(model._state)

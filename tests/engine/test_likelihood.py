@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import naive_splits
-from mist import MistClassifier
 from mist.engine.likelihood import LEAST_GAIN, class_gains, likelihood_splits
 from mist.engine.thresholds import observed_cells
+from paper import paper_tree
 
 OPTIONS = {"criterion": "likelihood", "split_test": "schedule", "inheritance": "joint"}
 NEVER = 10**9
@@ -17,7 +17,7 @@ NEVER = 10**9
 def grown(X, y, **options):
     """State of a tree that has not split, with sketches that hold all rows."""
     options = {**OPTIONS, "grace_period": NEVER, "sketch_size": 4096, **options}
-    return MistClassifier(**options).partial_fit(X, y)._state
+    return paper_tree(**options).partial_fit(X, y)._state
 
 
 def rows_of(covariance, n, seed=0):
@@ -107,11 +107,11 @@ def test_a_tree_splits_where_columns_depend_on_each_other_and_not_else(leaf):
     y = np.arange(3000) % 2
     X = rows_of(correlated(0.95, 0.95), 3000) + y[:, None]
     options = {**OPTIONS, "leaf": leaf, "rows_per_split": 400, "tie_threshold": 9.0}
-    log = MistClassifier(**options).partial_fit(X, y).split_log_
+    log = paper_tree(**options).partial_fit(X, y).split_log_
     assert log[0].rows == 400
     assert all(split.gain > split.radius == LEAST_GAIN for split in log)
     X = rows_of(np.eye(3), 3000) + y[:, None]
-    assert MistClassifier(**options).partial_fit(X, y).n_splits_ == 0
+    assert paper_tree(**options).partial_fit(X, y).n_splits_ == 0
 
 
 def test_values_may_be_missing():

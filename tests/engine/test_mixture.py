@@ -14,6 +14,7 @@ from mist.engine.components import components_of, tend
 from mist.engine.gaussians import factorise
 from mist.engine.inheritance import split_leaf
 from naive_mixture import NaiveMixtureLeaf, covariance
+from paper import paper_tree
 
 LEAVES = ["full", "mixture"]
 NEVER = 10**9
@@ -29,7 +30,7 @@ class Stream(NamedTuple):
 def unsplit(leaf: str, categorical: list[int] | None = None, **options: Any) -> MistClassifier:
     """A model that stays one leaf."""
     options = {"grace_period": NEVER, "categorical_features": categorical or None, **options}
-    return MistClassifier(leaf, **options)
+    return paper_tree(leaf, **options)
 
 
 def unpacked(packed: np.ndarray, a: int) -> np.ndarray:

@@ -12,6 +12,7 @@ from scipy.stats import norm
 from mist import MistClassifier
 from mist.engine.moments import FLOOR, gaussian_column, log_determinant
 from mist.engine.state import EPOCH, M2, MEAN, PREC, State
+from paper import paper_tree
 
 NAN = math.nan
 NEVER = 10**9  # grace period of a tree that does not split
@@ -19,7 +20,7 @@ NEVER = 10**9  # grace period of a tree that does not split
 
 def grown(X, y, weights=None, **options: Any) -> MistClassifier:
     options = {"grace_period": NEVER, "thresholds": "gaussian", **options}
-    return MistClassifier(**options).partial_fit(X, y, sample_weight=weights)
+    return paper_tree(**options).partial_fit(X, y, sample_weight=weights)
 
 
 def weighted(x: np.ndarray, weights: np.ndarray | None = None) -> tuple[float, float, float]:
@@ -111,7 +112,7 @@ def test_rows_without_any_value_count_in_the_prior_only():
 
 
 def test_an_epoch_starts_when_a_column_begins_to_vary():
-    model = MistClassifier(grace_period=NEVER, thresholds="gaussian")
+    model = paper_tree(grace_period=NEVER, thresholds="gaussian")
     rows = [[1, 1, NAN], [1, 2, 5], [1, 3, 5], [2, 1, 6], [3, 3, 7]]
     epochs = []
     for row in rows:

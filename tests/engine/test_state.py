@@ -32,6 +32,7 @@ from mist.engine.state import (
     reserve_missing,
     reserve_nodes,
 )
+from paper import paper_tree
 
 NAN = math.nan
 
@@ -140,7 +141,7 @@ def stream(n: int, missing: bool) -> tuple[np.ndarray, np.ndarray]:
 
 def eager(leaf: str = "gaussian", **more: Any) -> MistClassifier:
     options = {"grace_period": 20, "tie_threshold": 9.0, "sketch_size": 16, **more}
-    return MistClassifier(leaf, **options)
+    return paper_tree(leaf, **options)
 
 
 @pytest.mark.parametrize("leaf", ["gaussian", "sketch"])
@@ -196,7 +197,7 @@ def test_arrays_that_have_room_are_left_alone():
 
 def test_at_most_a_third_of_the_cells_is_spare():
     X, y = np.random.default_rng(1).normal(size=(2000, 1)), np.arange(2000) % 500
-    model = MistClassifier(grace_period=10**9)
+    model = paper_tree(grace_period=10**9)
     for i in range(0, 500, 20):
         model.partial_fit(X[i : i + 20], y[i : i + 20])
         used, room = model._state.tree.counters[N_CELLS], len(model._state.tree.cells)

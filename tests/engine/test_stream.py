@@ -29,6 +29,7 @@ from mist.engine.state import (
     leaf_cells,
 )
 from mist.engine.stream import first_missing, first_too_large, leaf_nodes
+from paper import paper_tree
 
 NAN = math.nan
 NEVER = 10**9  # grace period of a tree that does not split by itself
@@ -44,7 +45,7 @@ def blobs(n: int, k: int = 6, seed: int = 0, missing: float = 0.0) -> tuple[np.n
 
 def eager(leaf: str = "gaussian", **more: Any) -> MistClassifier:
     options = {"grace_period": 20, "tie_threshold": 9.0, "sketch_size": 16, **more}
-    return MistClassifier(leaf, **options)
+    return paper_tree(leaf, **options)
 
 
 def answers() -> list[list[int]]:
@@ -85,7 +86,7 @@ def test_rows_follow_the_splits_to_their_leaf(missing):
 
 
 def test_a_value_on_the_threshold_goes_left():
-    model = MistClassifier(grace_period=NEVER).partial_fit([[0.0], [1.0], [2.0]], [0, 1, 0])
+    model = paper_tree(grace_period=NEVER).partial_fit([[0.0], [1.0], [2.0]], [0, 1, 0])
     split_leaf(model._state, 0, 0, 1.0, "gaussian", 1.0)
     above = math.nextafter(1.0, 2.0)
     assert model.apply([[1.0], [above], [0.0], [9.0]]).tolist() == [1, 2, 1, 2]
@@ -93,7 +94,7 @@ def test_a_value_on_the_threshold_goes_left():
 
 def test_a_missing_value_goes_where_more_mass_is_at_that_moment():
     X = np.r_[np.full(30, -1.0), np.full(20, 1.0)][:, None]
-    model = MistClassifier(grace_period=NEVER).partial_fit(X, np.arange(50) % 2)
+    model = paper_tree(grace_period=NEVER).partial_fit(X, np.arange(50) % 2)
     split_leaf(model._state, 0, 0, 0.0, None, 1.0)
     assert model.apply([[NAN]])[0] == 1  # equal masses, none: left
     model.partial_fit([[1.0]] * 2, [0, 1])
@@ -109,7 +110,7 @@ def test_a_missing_value_goes_where_more_mass_is_at_that_moment():
 
 def test_all_cells_are_refreshed_at_each_of_the_first_rows_and_then_less_often():
     rng = np.random.default_rng(1)
-    model = MistClassifier(grace_period=NEVER).partial_fit(rng.normal(size=(2, 1)), [0, 1])
+    model = paper_tree(grace_period=NEVER).partial_fit(rng.normal(size=(2, 1)), [0, 1])
     at, due = [], []
     refresh_at = 3
     for clock in range(3, 2500):
@@ -130,7 +131,7 @@ def test_a_column_that_begins_to_vary_refreshes_every_leaf_at_its_next_row():
     rng = np.random.default_rng(2)
     X = np.column_stack([rng.normal(size=1000), np.full(1000, 5.0)])
     y = np.arange(1000) % 2
-    model = MistClassifier(grace_period=NEVER).partial_fit(X, y)
+    model = paper_tree(grace_period=NEVER).partial_fit(X, y)
     split_leaf(model._state, 0, 0, 0.0, "gaussian", 1.0)
     model.partial_fit(X, y)
     tree = model._state.tree
@@ -149,7 +150,7 @@ def test_a_column_that_begins_to_vary_refreshes_every_leaf_at_its_next_row():
 
 def test_caches_equal_the_twins_at_every_row():
     X, y = blobs(700, k=3)
-    model = MistClassifier(grace_period=300, tie_threshold=9.0, sketch_size=8)
+    model = paper_tree(grace_period=300, tie_threshold=9.0, sketch_size=8)
     twin = naive.NaiveMist(grace_period=300, tie_threshold=9.0, sketch_size=8)
     for x, label in zip(X.tolist(), y.tolist(), strict=True):
         model.learn_one(x, label)
@@ -181,7 +182,7 @@ def test_max_leaves_is_never_exceeded(limit):
 def test_a_leaf_is_examined_once_every_grace_period():
     X, y = blobs(2000, k=2)
     weights = np.random.default_rng(3).choice([0.4, 1.0, 3.0], 2000)
-    model = MistClassifier(grace_period=50, tie_threshold=0.0, split_test="gap", delta=1e-9)
+    model = paper_tree(grace_period=50, tie_threshold=0.0, split_test="gap", delta=1e-9)
     for i in range(400):
         model.partial_fit(X[i : i + 1] * 0.0 + 1.0, y[i : i + 1], sample_weight=weights[i : i + 1])
         leaves = model._state.tree.leaves

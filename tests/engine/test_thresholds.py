@@ -14,6 +14,7 @@ from mist import MistClassifier
 from mist.engine import kll, thresholds
 from mist.engine.inheritance import split_leaf
 from mist.engine.state import State, leaf_cells
+from paper import paper_tree
 
 NAN = math.nan
 NEVER = 10**9  # grace period of a tree that does not split
@@ -22,7 +23,7 @@ EXACT = 4096  # size of sketches that hold all rows
 
 def grown(X, y, weights=None, **options: Any) -> MistClassifier:
     options = {"grace_period": NEVER, "sketch_size": EXACT, **options}
-    return MistClassifier(**options).partial_fit(X, y, sample_weight=weights)
+    return paper_tree(**options).partial_fit(X, y, sample_weight=weights)
 
 
 def medians(state: State) -> np.ndarray:
@@ -90,7 +91,7 @@ def test_class_medians_are_the_lower_medians(missing):
 
 def test_medians_are_renewed_for_the_classes_that_learnt_more():
     rng = np.random.default_rng(2)
-    model = MistClassifier(grace_period=NEVER, sketch_size=EXACT)
+    model = paper_tree(grace_period=NEVER, sketch_size=EXACT)
     X, y = np.empty((0, 2)), np.empty(0, int)
     for step in range(12):
         # Far from where the median is sought first, too: the values drift.

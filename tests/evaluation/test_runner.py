@@ -22,6 +22,7 @@ from mist.evaluation import (
     iter_evaluate,
     runner,
 )
+from paper import paper_tree
 
 
 class RowNaiveBayes:
@@ -269,9 +270,9 @@ def test_answers_of_a_wrong_shape_are_refused(blobs):
 def test_mist_through_prequential_equals_the_row_by_row_loop(classes_per_task):
     iris = load_toy("iris")
     stream = ClassIncrementalStream(iris.X, iris.y, classes_per_task=classes_per_task)
-    hits, matrix = loop(MistClassifier(), stream)
-    compiled = evaluate(MistClassifier(), stream, chunk=11)
-    rows = evaluate(RowsOnly(MistClassifier()), stream)
+    hits, matrix = loop(paper_tree(), stream)
+    compiled = evaluate(paper_tree(), stream, chunk=11)
+    rows = evaluate(RowsOnly(paper_tree()), stream)
     assert compiled.correct.tolist() == hits == rows.correct.tolist()
     assert sum(hits) > 0
     for step, row in enumerate(matrix):
@@ -382,7 +383,7 @@ def test_tests_are_in_equal_steps_and_never_twice_at_a_row():
     assert tested[1] == [8, 48]
     assert tested[4] == [2, 4, 6, 8, 18, 28, 38, 48]
     assert tested[10] == [1, 2, 3, 4, 5, 6, 7, 8, 12, 16, 20, 24, 28, 32, 36, 40, 44, 48]
-    compiled = evaluate(MistClassifier(), stream, tests_per_task=1000)
+    compiled = evaluate(paper_tree(), stream, tests_per_task=1000)
     assert compiled.evaluations.tolist() == list(range(1, 49))
 
 
@@ -512,12 +513,12 @@ def test_a_clock_too_coarse_gives_no_rates(blobs, clock):
 
 def test_compiling_is_timed_where_there_is_any(blobs):
     assert evaluate(NCM(), blobs).compile_seconds > 0
-    assert evaluate(RowsOnly(MistClassifier()), blobs).compile_seconds == 0
-    assert evaluate(MistClassifier(), blobs).compile_seconds > 0
+    assert evaluate(RowsOnly(paper_tree()), blobs).compile_seconds == 0
+    assert evaluate(paper_tree(), blobs).compile_seconds > 0
 
 
 def test_the_shape_of_the_tree_is_read_after_every_task(blobs):
-    model, trees = MistClassifier(grace_period=20, tie_threshold=0.9), []
+    model, trees = paper_tree(grace_period=20, tie_threshold=0.9), []
 
     def look(rows, *_):
         if rows in blobs.boundaries:
@@ -577,7 +578,7 @@ def test_missing_values_go_through_to_the_model(scale):
     X = iris.X.copy()
     X[::5, 0] = np.nan
     stream = ClassIncrementalStream(X, iris.y, classes_per_task=1, scale=scale)
-    result = evaluate(MistClassifier(), stream)
+    result = evaluate(paper_tree(), stream)
     assert result.final_accuracy > 0.85
 
 

@@ -19,6 +19,7 @@ from mist.baselines import (
     RiverClassifier,
 )
 from mist.evaluation import warm_up
+from paper import paper_tree
 
 BASELINES = (NCM, PEC, RLS, SLDA, SQDA, GaussianNB, RandomFeatureLDA, RandomFeatureRLS)
 
@@ -34,13 +35,14 @@ X, y = make_gaussian_classes(n_samples=1000, n_classes=4, n_features=3, spread=6
 X[:, 2] = X[:, 2] > 0
 holed = X.copy()
 holed[::9, 1] = np.nan
-is_tree = what in ("gaussian", "sketch", "majority", "full", "mixture")
-if is_tree:
-    model = MistClassifier(
-        what, grace_period=50, tie_threshold=0.9, split_test="gain", categorical_features=[2]
-    )
+eager = {"grace_period": 50, "tie_threshold": 0.9, "split_test": "gain"}
+is_tree = what in ("default", "gaussian", "sketch", "majority")
+if what == "default":
+    model = MistClassifier(**eager, categorical_features=[2])
+elif is_tree:
+    model = MistClassifier.paper(leaf=what, **eager, categorical_features=[2])
 elif what == "forest":
-    tree = MistClassifier("full", grace_period=50, split_test="gain", tie_threshold=0.9)
+    tree = MistClassifier.paper(leaf="full", **eager)
     model = MistForest(tree, n_trees=2, bootstrap=True)
 else:
     model = getattr(baselines, what)()
@@ -74,7 +76,7 @@ print(*[name for name, count in compiled().items() if count != before.get(name)]
 @pytest.mark.parametrize(
     ("what", "missing"),
     [
-        *itertools.product(["gaussian", "sketch", "majority"], ["whole", "holes"]),
+        *itertools.product(["default", "gaussian", "sketch", "majority"], ["whole", "holes"]),
         ("forest", "whole"),
         ("SLDA", "whole"),
         ("NCM", "whole"),
@@ -89,7 +91,7 @@ def test_nothing_is_left_to_compile(what, missing):
 
 
 def test_the_model_stays_as_it_was():
-    model = MistClassifier(random_state=3)
+    model = paper_tree(random_state=3)
     options = model.get_params()
     assert warm_up(model, 2, missing=True) > 0
     assert model.get_params() == options
@@ -115,11 +117,11 @@ def test_baselines_are_warmed_as_well_and_stay_as_they_were(kind):
 
 @pytest.mark.parametrize("leaf", ["full", "mixture"])
 def test_leaves_that_refuse_missing_values_are_not_given_any(leaf):
-    assert warm_up(MistClassifier(leaf), 2, missing=True) > 0
+    assert warm_up(paper_tree(leaf), 2, missing=True) > 0
 
 
 def test_a_forest_is_warmed_and_stays_as_it_was():
-    model = MistForest(MistClassifier("majority", categorical_features=[1]), n_trees=3)
+    model = MistForest(paper_tree("majority", categorical_features=[1]), n_trees=3)
     options = model.get_params()
     assert warm_up(model, 2, missing=True) > 0
     assert model.get_params() == options
@@ -140,16 +142,16 @@ def test_what_is_not_compiled_takes_no_time(model):
 
 @pytest.mark.parametrize("columns", [[0], [-1], [True, False, True], [], [0, 1, 2]])
 def test_binary_columns_in_any_notation(columns):
-    assert warm_up(MistClassifier(categorical_features=columns), 3, missing=True) > 0
+    assert warm_up(paper_tree(categorical_features=columns), 3, missing=True) > 0
 
 
 def test_binary_columns_by_name_of_a_trained_model():
     pd = pytest.importorskip("pandas")
     rows = pd.DataFrame({"size": [0.5, 2.5, 0.7, 2.8], "red": [0, 1, 1, 0]})
-    model = MistClassifier(categorical_features=["red"]).fit(rows, [0, 1, 0, 1])
+    model = paper_tree(categorical_features=["red"]).fit(rows, [0, 1, 0, 1])
     assert warm_up(model, 2) > 0
 
 
 def test_binary_columns_that_are_not_there_are_refused_by_name():
     with pytest.raises(ValueError, match="categorical_features must be column indices below 3"):
-        warm_up(MistClassifier(categorical_features=[3]), 3)
+        warm_up(paper_tree(categorical_features=[3]), 3)

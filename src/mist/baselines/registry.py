@@ -35,7 +35,7 @@ class Method:
     """Where the method was published."""
 
     parameters: Mapping[str, Any] = field(default_factory=dict)
-    """Arguments that differ from the defaults of its class."""
+    """Arguments of its class; all others have the defaults."""
 
     made_by: str | None = None
     """Its class in `mist.baselines`; None for one of `mist.presets`."""

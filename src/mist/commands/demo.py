@@ -1,4 +1,4 @@
-"""``mist demo``: three models on four small sets, class-incrementally."""
+"""``mist demo``: four models on four small sets, class-incrementally."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from mist.presets import PRESETS, make_model
 __all__ = ["demo"]
 
 _DATASETS = ("digits", "wine", "iris", "multimodal")
-_MODELS = ("mist-g", "mist-k", "mist-g-no-inheritance")
+_MODELS = ("mist", "mist-g", "mist-k", "mist-g-no-inheritance")
 _QUICK_ROWS = 400
 _CHECKPOINTS = 100
 _LEAST_STEP = 200

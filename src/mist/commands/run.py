@@ -47,7 +47,7 @@ class RunOptions:
     file: Path
     target: str | None
     order: str = "file"
-    models: Sequence[str] = ("mist-g",)
+    models: Sequence[str] = ("mist",)
     chunk_rows: int = 10_000
     limit: int | None = None
     header: bool = True
