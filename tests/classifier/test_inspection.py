@@ -6,6 +6,7 @@ from material import BINARY, EAGER, mixed_rows, state_arrays
 from sklearn.exceptions import NotFittedError
 
 import naive_metrics as naive
+from mist import MistClassifier
 from mist.engine.inspection import class_masses
 from mist.engine.state import N_CELLS
 from paper import paper_tree
@@ -307,7 +308,7 @@ def test_export_text_has_a_line_for_every_leaf_and_inner_node_but_the_root(model
 
 
 def test_repr_tells_what_was_learnt():
-    model = paper_tree("sketch", grace_period=8)
+    model = MistClassifier("sketch", grace_period=8)
     assert repr(model) == "MistClassifier(grace_period=8, leaf='sketch')"
     model.partial_fit([[0.0]], ["a"])
     head = re.escape("MistClassifier(grace_period=8, leaf='sketch')  # ")

@@ -1,7 +1,6 @@
 import numpy as np
 import pytest
 from material import EAGER, fingerprint
-from paper import paper_tree
 from sklearn.base import clone
 from sklearn.datasets import load_iris
 from sklearn.impute import SimpleImputer
@@ -11,6 +10,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from mist import MistClassifier
+from paper import paper_tree
 
 
 # No check is exempted, and pyproject.toml makes an unexpected pass of any exemption an error.
