@@ -82,8 +82,8 @@ class Preset:
     reference: str = PAPER
     """Where the method, or the ablation, was published."""
 
-    kind: Literal["tree", "forest"] = "tree"
-    """A single tree, or a :class:`mist.MistForest` of such trees."""
+    forest: Mapping[str, Any] | None = None
+    """Arguments of a :class:`mist.MistForest` of such trees; None for a single tree."""
 
 
 def _ablation(title: str, **parameters: Any) -> Preset:
@@ -114,13 +114,32 @@ PRESETS: Mapping[str, Preset] = {
         "The paper's tree with a growing Gaussian mixture for each class at a leaf, see the "
         "documentation: Method",
     ),
+    "mist-features": Preset(
+        "MIST + features",
+        {},
+        "ours",
+        "MIST beside a discriminant on random features, see the documentation: Method",
+        {
+            "n_trees": 1,
+            "max_features": None,
+            "random_features": 1000,
+            "feature_weight": 0.25,
+        },
+    ),
     "mist-forest": Preset(
         "MIST forest",
         FOREST_TREE,
         "ours",
         "Ten trees that draw half of the columns at each attempt to split, see the "
         "documentation: Method",
-        "forest",
+        {},
+    ),
+    "mist-forest-features": Preset(
+        "MIST forest + features",
+        FOREST_TREE,
+        "ours",
+        "The forest beside a discriminant on random features, see the documentation: Method",
+        {"random_features": 1000},
     ),
     "vfdt": Preset(
         "VFDT",
@@ -258,8 +277,8 @@ def make_model(
         **preset.parameters,
         categorical_features=list(categorical_features) if categorical_features else None,
     )
-    if preset.kind == "forest":
+    if preset.forest is not None:
         from mist.forest import MistForest
 
-        return MistForest(tree, random_state=seed)
+        return MistForest(tree, **preset.forest, random_state=seed)
     return tree.set_params(random_state=seed)

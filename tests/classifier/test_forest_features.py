@@ -50,7 +50,7 @@ def test_the_forest_blends_its_trees_with_a_discriminant_of_its_own():
     X, y = blobs()
     model = forest(feature_weight=0.4).fit(X, y)
     beside = model._companion.model
-    alone = RandomFeatureLDA(n_features=30, class_prior="counts", random_state=beside.random_state)
+    alone = RandomFeatureLDA(n_features=30, random_state=beside.random_state)
     alone.fit(X, y)
     trees = mean_posterior([tree.predict_proba(X) for tree in model.trees_])[0]
     trust = np.full(len(X), 0.4 * len(X) / (len(X) + 30))
