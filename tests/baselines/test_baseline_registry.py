@@ -83,14 +83,17 @@ def model_of(name, **given):
     return make(name, **given)
 
 
+FORESTS = ("mist-features", "mist-forest", "mist-forest-features")
+
+
 @pytest.mark.parametrize("name", METHODS)
 def test_every_method_learns_classes_that_arrive_in_turn(name):
     X, y = stream()
     model = model_of(name, seed=1, categorical_features=[3])
     if name == "pec":
         model.set_params(teacher_width=50)
-    if name == "mist-forest":
-        model.set_params(estimator__rows_per_split=200)
+    if name in FORESTS:
+        model.set_params(estimator__rows_per_split=200, estimator__tie_threshold=1.0)
     elif name in PRESETS:
         model.set_params(tie_threshold=1.0)
     answers = [model.prequential(X[i : i + 420], y[i : i + 420]) for i in (0, 420, 840)]
@@ -109,7 +112,7 @@ def test_every_method_learns_classes_that_arrive_in_turn(name):
 def test_seed_and_categorical_columns_reach_those_that_take_them(name):
     options = model_of(name, seed=7, categorical_features=(3,)).get_params()
     assert options.get("random_state", 7) == 7
-    if name == "mist-forest":
+    if name in FORESTS:
         options["categorical_features"] = options["estimator__categorical_features"]
     assert options.get("categorical_features", [3]) == [3]
     assert ("categorical_features" in options) == (METHODS[name].group != "other")
@@ -161,7 +164,7 @@ def test_the_tree_of_the_paper_refuses_options_that_are_not_there():
 def test_ablations_are_complete_and_groups_follow_one_another():
     groups = [method.group for method in METHODS.values()]
     assert groups == sorted(groups, key=["ours", "tree", "other", "ablation"].index)
-    own = {*PAPER, "mist", "mist-full", "mist-mixture", "mist-forest"}
+    own = {*PAPER, "mist", "mist-full", "mist-mixture", *FORESTS}
     assert {name for name, m in METHODS.items() if m.group in ("ours", "ablation")} == own
     assert set(PRESETS) == {*own, "vfdt", "rutkowski"}
     assert {name: METHODS[name].title for name in PRESETS} == {
