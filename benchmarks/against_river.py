@@ -1,4 +1,4 @@
-"""Test-then-train speed of MIST against river's Hoeffding tree, in one run, in turn.
+"""Test-then-train speed of the paper's trees against river's Hoeffding tree, in one run, in turn.
 
     python benchmarks/against_river.py [--rounds 3] [--streams S1 S2 S3 S4] [--json FILE]
 
@@ -22,10 +22,10 @@ from streams import SHAPES, make
 from mist import MistClassifier
 
 
-def _mist(leaf):
+def _mist(kind):
     def run(stream):
         X, y, X_test, y_test = stream
-        model = MistClassifier(leaf)
+        model = MistClassifier.paper(kind)
         start = time.process_time()
         hits = (model.prequential(X, y) == y).mean()
         seconds = time.process_time() - start
@@ -49,7 +49,7 @@ def _river(stream):
     return seconds, hits / len(y), (np.array(held_out) == y_test).mean(), model._raw_memory_usage
 
 
-MODELS = {"MIST-G": _mist("gaussian"), "MIST-K": _mist("sketch"), "river HT": _river}
+MODELS = {"MIST-G": _mist("G"), "MIST-K": _mist("K"), "river HT": _river}
 
 
 def main():

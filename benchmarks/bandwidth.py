@@ -61,11 +61,11 @@ def main():
     for name in NAMES:
         data = load(name)
         splits = [parts(data.X, data.y, seed) for seed in range(1, 6)]
-        models = [("sketch", {"bandwidth": b}) for b in BANDWIDTHS] + [("gaussian", {})]
+        models = [("K", {"bandwidth": b}) for b in BANDWIDTHS] + [("G", {})]
         rows.append(
             [
-                np.mean([recall(MistClassifier(leaf, **options), split) for split in splits])
-                for leaf, options in models
+                np.mean([recall(MistClassifier.paper(kind, **options), split) for split in splits])
+                for kind, options in models
             ]
         )
         table.add_row(name, *(f"{v:.3f}" for v in rows[-1]))

@@ -3,7 +3,7 @@
     python benchmarks/forgetting.py [--out docs/images/forgetting.svg]
 
 Stream S3 of streams.py: 50 classes, two at a time. After every task each model answers the
-held-out rows of the classes that have arrived. "Split storm" forces MIST to split early and
+held-out rows of the classes that have arrived. "Split storm" forces MIST-G to split early and
 often, with and without inheritance, to show what a split costs.
 """
 
@@ -41,10 +41,10 @@ class River:
 
 
 MODELS = {
-    "MIST-G": (MistClassifier, {}, "#1f6fb4", "-"),
-    "MIST-G, split storm": (MistClassifier, STORM, "#2a9d8f", "--"),
+    "MIST-G": (MistClassifier.paper, {}, "#1f6fb4", "-"),
+    "MIST-G, split storm": (MistClassifier.paper, STORM, "#2a9d8f", "--"),
     "MIST-G, split storm, no inheritance": (
-        MistClassifier,
+        MistClassifier.paper,
         {**STORM, "inheritance": None},
         "#d95f0e",
         "--",

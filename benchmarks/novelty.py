@@ -64,8 +64,8 @@ def run(job):
     stream = ClassIncrementalStream(
         data.X, data.y, classes_per_task=setting.classes_per_task, seed=seed
     )
-    model = MistClassifier(
-        leaf,
+    model = MistClassifier.paper(
+        leaf=leaf,
         class_prior="balanced",
         open_world=True,
         categorical_features=np.flatnonzero(data.categorical),

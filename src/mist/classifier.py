@@ -284,7 +284,7 @@ class MistClassifier(ClassifierMixin, BaseEstimator):
     >>> model.classes_
     array([0, 1, 2])
     >>> round(model.score(X, y), 2)
-    0.96
+    0.98
     """
 
     def __init__(
@@ -788,7 +788,7 @@ class MistClassifier(ClassifierMixin, BaseEstimator):
         >>> X = np.random.default_rng(0).normal(size=(300, 1))
         >>> model = MistClassifier(open_world=True).fit(X, ["known"] * 300)
         >>> model.novelty([[0.0], [9.0]]).round(2)
-        array([0.8, 0. ])
+        array([0.79, 0.  ])
         """
         X = self._checked(X)
         if self._state.conformity is None:
