@@ -51,7 +51,7 @@ def test_default_methods():
     [
         ({"suite": "quik"}, "no suite called 'quik': choose one of quick, .*nearest is 'quick'"),
         ({"protocol": "honets"}, "no protocol called 'honets': .* nearest is 'honest'"),
-        ({"methods": ["mist-q"]}, "no method called 'mist-q': .* nearest is 'mist-"),
+        ({"methods": ["mist-q"]}, "no method called 'mist-q': .* nearest is 'mist'"),
         ({"datasets": ["iriss"]}, "no data set in the grid called 'iriss': .*nearest is 'iris'"),
         ({"methods": ["ncm", "slda", "ncm"]}, "method 'ncm' is chosen twice"),
         ({"datasets": ["iris", "iris"]}, "data set 'iris' is chosen twice"),

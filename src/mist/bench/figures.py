@@ -40,7 +40,7 @@ _RAYS = np.array(
 """From a point to the edge of its label, in order of preference."""
 
 _GROUPS = {
-    "ours": ("MIST", PALETTE[0], "o", 7.5),
+    "ours": ("MIST trees", PALETTE[0], "o", 7.5),
     "tree": ("other trees", PALETTE[1], "s", 6.5),
     "other": ("no trees", PALETTE[2], "^", 7.5),
     "ablation": ("MIST with a part exchanged", PALETTE[3], "D", 6.0),

@@ -78,7 +78,7 @@ def warm_up(model: Any, n_features: int, *, missing: bool = False) -> float:
             grace_period=50,
             delta=0.9,
             tie_threshold=0.0,
-            split_test="eprocess" if model.split_test == "eprocess" else "gain",
+            split_test="eprocess" if tree.split_test == "eprocess" else "gain",
             union_bound=False,
             categorical_features=binary,
         )
