@@ -11,6 +11,7 @@
 ``inheritance``           what two children get from their parent
 ``stream``                route, learn, predict, test-then-train
 ``growth``                split attempts: the rare work between compiled runs
+``merging``               what two leaves know of a class, made one
 ``inspection``            rules, class masses and bytes of the leaves
 ``compiled``              how the functions are compiled
 ========================  =======================================================

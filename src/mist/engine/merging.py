@@ -296,7 +296,7 @@ def _description(part: Parts, a: int, prior: Array, q: float) -> float:
     """Mass of a component times half its log determinant, and the entropy of its 0/1 columns."""
     rows, columns = np.tril_indices(a)
     known = part.known[0]
-    S = (part.products[0] + q * prior) / np.sqrt((known[rows] + q) * (known[columns] + q))
+    S = _per(part.products[0] + q * prior, np.sqrt((known[rows] + q) * (known[columns] + q)))
     if not np.isfinite(S).all():
         return np.nan
     half = -factorise(S, np.empty_like(S), np.empty(a), a)

@@ -1,0 +1,233 @@
+"""How cost and size of the mixture tree grow with columns, classes and components; writes a page.
+
+    python benchmarks/growth.py [--rows 500] [--rounds 5] [--docs docs]
+
+One of the three is changed at a time, the others stay as at the reference of the same panel. Rows
+per second of test-then-train are a ratio: in every round the reference and then each point run on
+a fresh model, and the median over the rounds is told. Bytes are those of the model at the end of
+the stream and do not depend on the machine.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import statistics
+import time
+from pathlib import Path
+from typing import NamedTuple
+
+import matplotlib
+import numpy as np
+from matplotlib.figure import Figure
+
+from mist.presets import make_model
+from mist.bench.tables import Table, to_markdown
+
+MODEL = "mist-mixture"
+MODES = 32
+"""Clusters of a class: as many as the largest mixture may have components."""
+
+PER_COMPONENT = 4
+"""The panel of components has so many times as many rows: components are grown from rows."""
+
+INTRO = """\
+# How the mixture tree grows
+
+Rows per second of test-then-train, and bytes at the end of the stream, of a tree with mixture
+leaves (preset `{model}`) on generated rows: {modes} Gaussian clusters a class in random order,
+{rows:,} rows of each class, and {more:,} in the table of components. One number is changed at a
+time, the others stay as in the row in bold, the reference. Rates are ratios to the reference: it
+and the row of the table ran in turn, {rounds} rounds, medians are given. How far the reference is
+from 1 shows the noise. Components are the mean number that a class has in a leaf; neither they nor
+the bytes depend on the machine. Made by `{command}`; nothing here is edited by hand.
+
+{machine}
+
+![Rates and bytes against columns, classes and components](../images/growth.svg)"""
+SHARED = (
+    "Measured on {n} processors that were **shared with other work** (load {load:.1f} before the "
+    "run): rows per second are rough, ratios less so, as both of their sides ran under that load."
+)
+ALONE = "Measured on {n} processors with a load of {load:.1f} before the run."
+BUSY = 0.5
+"""From this load on, the machine counts as shared."""
+
+
+class Point(NamedTuple):
+    """A stream and a model."""
+
+    columns: int = 16
+    classes: int = 10
+    most: int = 16
+    rows: int = 0  # of each class
+
+
+class Panel(NamedTuple):
+    """Points that differ in one number."""
+
+    field: str
+    heading: str
+    values: tuple[int, ...]
+    more: int  # multiplies the rows of a class
+
+
+PANELS = (
+    Panel("columns", "columns", (2, 4, 8, 16, 32, 64, 100), 1),
+    Panel("classes", "classes", (2, 5, 10, 20, 50, 100, 200), 1),
+    Panel("most", "components at most", (1, 2, 4, 8, 16, 32), PER_COMPONENT),
+)
+
+
+class Figures(NamedTuple):
+    """What was measured of a point."""
+
+    speed: float  # ratio to the reference
+    rate: float  # rows per second
+    size: int  # bytes
+    components: float
+
+
+def stream(point):
+    """Rows and labels; the same ones for equal points."""
+    rng = np.random.default_rng(20240)
+    d, n = point.columns, point.rows * point.classes
+    y = rng.permutation(np.arange(n) % point.classes)
+    means = rng.normal(scale=3.0, size=(point.classes, MODES, d))
+    return means[y, rng.integers(0, MODES, n)] + rng.standard_normal((n, d)), y
+
+
+def run(point, X, y):
+    """Seconds of test-then-train, and the model after it."""
+    model = make_model(MODEL, seed=1).set_params(max_components=point.most)
+    start = time.perf_counter()
+    model.prequential(X, y)
+    return time.perf_counter() - start, model
+
+
+def components(model):
+    """Mean number of components of a class in a leaf."""
+    n = model._state.mixture.cells.n[model._state.tree.cells.leaf >= 0]
+    return float(n[n > 0].mean())
+
+
+def measure(panel, rows, rounds):
+    """Figures of every point of a panel, by value."""
+    reference = Point(rows=rows * panel.more)
+    base = getattr(reference, panel.field)
+    points = {value: reference._replace(**{panel.field: value}) for value in panel.values}
+    streams = {value: stream(point) for value, point in points.items()}
+    times = {value: [] for value in points}
+    ratios = {value: [] for value in points}
+    ends = {}
+    for _ in range(rounds):
+        for value, point in points.items():
+            X, y = streams[base]
+            per_row = run(points[base], X, y)[0] / len(X)
+            X, y = streams[value]
+            seconds, model = run(point, X, y)
+            times[value].append(seconds / len(X))
+            ratios[value].append(per_row * len(X) / seconds)
+            ends[value] = model.nbytes, components(model)
+    return {
+        value: Figures(
+            statistics.median(ratios[value]),
+            1.0 / statistics.median(times[value]),
+            *ends[value],
+        )
+        for value in points
+    }
+
+
+def table(panel, figures):
+    """A panel as a table, the reference in bold."""
+    reference = Point()
+    base = getattr(reference, panel.field)
+    headings = (
+        *(panel.heading, "rows/s, ratio", "rows/s", "components"),
+        *("bytes, ratio", "KB", "KB a class"),
+    )
+    rows = []
+    for value, own in figures.items():
+        n_classes = value if panel.field == "classes" else reference.classes
+        kilobytes = own.size / 1000.0
+        rows.append(
+            (
+                *(str(value), f"{own.speed:.2f}", f"{own.rate:,.0f}", f"{own.components:.1f}"),
+                f"{own.size / figures[base].size:.2f}",
+                *(f"{kilobytes:,.0f}", f"{kilobytes / n_classes:,.1f}"),
+            )
+        )
+    fixed = {
+        other.field: f"{getattr(reference, other.field)} {other.heading}"
+        for other in PANELS
+        if other != panel
+    }
+    row = list(figures).index(base)
+    return Table(
+        name=f"growth-{panel.field}",
+        title=f"By {panel.heading}",
+        caption=f"With {' and '.join(fixed.values())}.",
+        headings=headings,
+        rows=tuple(rows),
+        best=frozenset((row, column) for column in range(len(headings))),
+    )
+
+
+def draw(results):
+    """Rates and bytes against what is changed, as an SVG file's figure."""
+    figure = Figure(figsize=(7.2, 4.2), layout="constrained")
+    axes = figure.subplots(2, len(PANELS), sharex="col", sharey="row")
+    for column, panel in enumerate(PANELS):
+        figures = results[panel.field]
+        size = figures[getattr(Point(), panel.field)].size
+        lines = (
+            [own.speed for own in figures.values()],
+            [own.size / size for own in figures.values()],
+        )
+        for axis, line, colour in zip(axes[:, column], lines, ("#1f6fb4", "#d95f0e"), strict=True):
+            axis.axhline(1.0, color="#777777", lw=0.8, ls=":")
+            axis.plot(list(figures), line, "o-", color=colour, ms=4, lw=1.8)
+            axis.set(xscale="log", yscale="log")
+            axis.set_xticks(panel.values, [str(value) for value in panel.values], fontsize=8)
+            axis.minorticks_off()
+            axis.spines[["top", "right"]].set_visible(False)
+            axis.grid(alpha=0.25)
+        axes[1, column].set_xlabel(panel.heading)
+    axes[0, 0].set_ylabel("rows/s, ratio")
+    axes[1, 0].set_ylabel("bytes, ratio")
+    return figure
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--rows", type=int, default=500, help="rows of each class")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--docs", type=Path, default=Path("docs"))
+    options = parser.parse_args()
+    load = os.getloadavg()[0]
+    run(Point(), *stream(Point(rows=20)))  # compiles
+    results = {}
+    for panel in PANELS:
+        results[panel.field] = measure(panel, options.rows, options.rounds)
+        print(to_markdown(table(panel, results[panel.field])), flush=True)
+    machine = (SHARED if load > BUSY else ALONE).format(n=os.cpu_count(), load=load)
+    text = INTRO.format(
+        model=MODEL,
+        modes=MODES,
+        rounds=options.rounds,
+        rows=options.rows,
+        more=PER_COMPONENT * options.rows,
+        command=f"benchmarks/growth.py --rows {options.rows} --rounds {options.rounds}",
+        machine=machine,
+    )
+    tables = [to_markdown(table(panel, results[panel.field])).strip() for panel in PANELS]
+    page, image = options.docs / "results" / "growth.md", options.docs / "images" / "growth.svg"
+    page.write_text("\n\n".join([text, *tables]) + "\n", encoding="utf-8")
+    matplotlib.rcParams["svg.hashsalt"] = "mist"  # the same file for the same figures
+    draw(results).savefig(image, metadata={"Date": None})
+    print(page, image, sep="\n")
+
+
+if __name__ == "__main__":
+    main()
