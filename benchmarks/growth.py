@@ -21,8 +21,8 @@ import matplotlib
 import numpy as np
 from matplotlib.figure import Figure
 
-from mist.presets import make_model
 from mist.bench.tables import Table, to_markdown
+from mist.presets import make_model
 
 MODEL = "mist-mixture"
 MODES = 32
@@ -120,6 +120,7 @@ def measure(panel, rows, rounds):
     times = {value: [] for value in points}
     ratios = {value: [] for value in points}
     ends = {}
+    run(points[base], *streams[base])  # compiles
     for _ in range(rounds):
         for value, point in points.items():
             X, y = streams[base]
@@ -206,7 +207,6 @@ def main():
     parser.add_argument("--docs", type=Path, default=Path("docs"))
     options = parser.parse_args()
     load = os.getloadavg()[0]
-    run(Point(), *stream(Point(rows=20)))  # compiles
     results = {}
     for panel in PANELS:
         results[panel.field] = measure(panel, options.rows, options.rounds)
@@ -223,6 +223,8 @@ def main():
     )
     tables = [to_markdown(table(panel, results[panel.field])).strip() for panel in PANELS]
     page, image = options.docs / "results" / "growth.md", options.docs / "images" / "growth.svg"
+    for path in (page, image):
+        path.parent.mkdir(parents=True, exist_ok=True)
     page.write_text("\n\n".join([text, *tables]) + "\n", encoding="utf-8")
     matplotlib.rcParams["svg.hashsalt"] = "mist"  # the same file for the same figures
     draw(results).savefig(image, metadata={"Date": None})
