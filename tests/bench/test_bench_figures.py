@@ -167,7 +167,8 @@ def test_groups_that_occur_are_explained():
     assert "other trees" in texts
     assert "no trees" not in texts
     everything = words(plot_pareto(points(29), accuracy="mean recall"))
-    assert {"MIST trees", "other trees", "no trees", "MIST with a part exchanged"} <= set(everything)
+    groups = {"MIST trees", "other trees", "no trees", "MIST with a part exchanged"}
+    assert groups <= set(everything)
     assert "mean recall" in everything
 
 
