@@ -300,13 +300,9 @@ def test_an_interrupt_of_the_real_processes(here):
     assert grid.returncode == 130, stderr
     assert stdout == ""
     kept, stopped = stderr.splitlines()
-<<<<<<< HEAD
-    assert re.fullmatch(r"\d+ of 70 runs are kept in mist-bench: the same command goes on", kept)
-=======
     total = len(plan("quick", seeds=[1]))
     where = f"of {total} runs are kept in mist-bench"
     assert re.fullmatch(rf"\d+ {where}: the same command goes on", kept)
->>>>>>> 2b60adf (Tests count the methods)
     assert stopped == "stopped"
 
 
