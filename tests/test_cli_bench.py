@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from bench_records import record
 from mist.baselines import METHODS
-from mist.bench import MEASURES, SETTINGS, SUITES, schedule
+from mist.bench import MEASURES, SETTINGS, SUITES, plan, schedule
 from mist.bench.suites import PROTOCOLS
 from mist.cli import Protocol, Suite, app
 from mist.commands import bench as command
@@ -65,7 +65,9 @@ def test_list(here):
     assert outcome.exit_code == 0
     rows = {line.split()[0]: line for line in outcome.stdout.splitlines() if line.strip()}
     assert set(METHODS) | set(SETTINGS) <= set(rows)
-    assert rows["iris"].split() == ["iris", "Iris", "quick,", "standard", "1", "class", "here"]
+    assert rows["iris"].split() == [
+        *("iris", "Iris", "quick,", "standard,", "real", "1", "class", "here")
+    ]
     assert rows["ring"].rstrip().endswith(" here")
     assert rows["letter"].rstrip().endswith("to be downloaded")
     assert rows["outdoor"].rstrip().endswith("not here")

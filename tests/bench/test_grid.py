@@ -127,6 +127,19 @@ def test_suites():
             "concept_drift",
             "angular_sectors",
         ),
+        "real": (
+            "wine",
+            "iris",
+            "pendigits",
+            "letter",
+            "shuttle",
+            "covertype",
+            "mnist",
+            "hapt",
+            "optdigits",
+            "satimage",
+        ),
+        "unseen": ("fashion_mnist", "outdoor", "electricity", "kddcup99_10pct", "isolet_1_5"),
         "all": tuple(SETTINGS),
     }
     for names in SUITES.values():
