@@ -345,11 +345,11 @@ def test_answers_change_nothing(leaf):
     model = eager(leaf).partial_fit(X, y)
     state = model._state
     groups = (state.tree, state.missing, state.sketch, state.view)
-    before = [a.copy() for group in groups if group is not None for a in group]
+    before = [a.copy() for group in groups if group is not None for a in group if a is not None]
     model.predict(X)
     model.predict_proba(X)
     model.apply(X)
-    after = [a for group in groups if group is not None for a in group]
+    after = [a for group in groups if group is not None for a in group if a is not None]
     for old, new in zip(before, after, strict=True):
         np.testing.assert_array_equal(old, new)
 
