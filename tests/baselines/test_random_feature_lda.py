@@ -248,3 +248,40 @@ def test_digits_class_after_class_and_rings_beyond_a_linear_model():
     X *= ((1.0 + 2.0 * y + 0.2 * rng.normal(size=900)) / np.linalg.norm(X, axis=1))[:, None]
     assert RandomFeatureLDA(n_features=200).fit(X, y).score(X, y) > 0.97
     assert SLDA().fit(X, y).score(X, y) < 0.6
+
+
+@pytest.mark.parametrize("class_prior", ["balanced", "counts"])
+def test_merged_halves_are_the_whole(class_prior):
+    rng = np.random.default_rng(4)
+    y = rng.integers(0, 6, 700)
+    X = rng.normal(size=(6, 5))[y] * 2 + rng.normal(size=(700, 5))
+    weights = rng.choice([0.5, 1.0, 2.0], 700)
+    order = np.argsort(y // 2, kind="stable")  # the halves know different classes
+    X, y, weights = X[order], y[order], weights[order]
+
+    def learnt(rows):
+        model = RandomFeatureLDA(n_features=60, scale_rows=0, class_prior=class_prior)
+        return model.partial_fit(X[rows], y[rows], sample_weight=weights[rows])
+
+    whole = learnt(slice(None))
+    for first, second in ((slice(0, 300), slice(300, None)), (slice(300, None), slice(0, 300))):
+        merged = learnt(first).merge(learnt(second))
+        assert merged.classes_.tolist() == whole.classes_.tolist()
+        assert merged._state.progress[0] == pytest.approx(whole._state.progress[0])
+        np.testing.assert_allclose(
+            np.triu(merged._state.scatter), np.triu(whole._state.scatter), atol=1e-8
+        )
+        # The head of the whole is as old as its last refresh: bring it up to date.
+        random_feature_lda.solve(whole._state, whole._state.progress[0])
+        np.testing.assert_allclose(merged.predict_proba(X), whole.predict_proba(X), atol=1e-7)
+
+
+@pytest.mark.parametrize("options", [{"scale_rows": 20}, {"random_state": 1}, {"n_features": 9}])
+def test_models_of_other_features_or_scales_are_not_merged(options):
+    X, y = np.random.default_rng(0).normal(size=(60, 3)), np.arange(60) % 3
+    one = RandomFeatureLDA(n_features=10, scale_rows=0).fit(X, y)
+    other = RandomFeatureLDA(**{"n_features": 10, "scale_rows": 0, **options}).fit(X, y)
+    before = one.predict_proba(X)
+    with pytest.raises(ValueError, match="scale_rows=0"):
+        one.merge(other)
+    np.testing.assert_array_equal(one.predict_proba(X), before)
