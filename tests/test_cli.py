@@ -270,9 +270,12 @@ def test_demo_checks_the_report_first(here):
 def test_presets_make_models(name):
     model = make_model(name, seed=3, categorical_features=(1,))
     preset = find_preset(name)
-    assert type(model).__name__ == {"tree": "MistClassifier", "forest": "MistForest"}[preset.kind]
+    alone = preset.forest is None
+    assert type(model).__name__ == ("MistClassifier" if alone else "MistForest")
     assert model.random_state == 3
-    parameters = (model.estimator if preset.kind == "forest" else model).get_params()
+    for option, value in (preset.forest or {}).items():
+        assert model.get_params()[option] == value
+    parameters = (model if alone else model.estimator).get_params()
     assert parameters["categorical_features"] == [1]
     for option, value in preset.parameters.items():
         assert parameters[option] == value
