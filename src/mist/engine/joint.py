@@ -2,7 +2,8 @@
 
 A class that is cut in one column changes in all columns that go with it. Its mass is divided and
 never discounted, what the split column looks like on either side is read from its sketch, and the
-other columns follow by their covariance with it; their sketches are moved and stretched alike.
+other columns follow by their covariance with it; in their sketches a value counts by the
+probability that its row is on that side.
 With the masses and moments of a Gaussian the two children together have exactly the mass, mean
 and covariance of the parent.
 """
