@@ -185,7 +185,6 @@ def split_leaf(
         stats[born, M2, feature] = np.where(own > 0, new_variance, 0.0) * own
         if together:
             joint.inherit(state, slot, old, born, feature, v, side == 0, to_this_side)
-            sketch = state.sketch
         elif state.mixture is not None:
             components.inherit(state, old, born, feature, v, side == 0, to_this_side)
         tree.leaves.weight[slot] = cells.weight[born].sum()
@@ -197,12 +196,17 @@ def split_leaf(
             refresh_leaf(
                 tree, missing, slot, state.options.n_numeric, state.options.leaf == GAUSSIAN
             )
-    for cell in parents:
-        if sketch is not None:
-            kll.free_sketch(tree, sketch, cell)
+    give_back(state, parents)
+
+
+def give_back(state: State, detached: Array) -> None:
+    """Give back detached cells and all that they hold."""
+    for cell in detached.tolist():
+        if state.sketch is not None:
+            kll.free_sketch(state.tree, state.sketch, cell)
         if state.mixture is not None:
             components.release(state.mixture, cell)
-    free_cells(tree, parents)
+    free_cells(state.tree, detached)
 
 
 def _sketch_means(

@@ -84,22 +84,21 @@ def _follow_components(state: State, parent: int, cell: int) -> None:
     evidence = cells.weight[cell] / cells.weight[parent] * whole[parent] / whole[cell]
     components.scale_components(state, cell, mass, evidence)
     mean, variance = components.overall_moments(state, cell)
-    known = cells.weight[cell] if state.missing is None else state.missing.cell[cell, :n]
     tree.stats[cell, MEAN] = mean
-    tree.stats[cell, M2, :n] = variance * known
+    tree.stats[cell, M2, :n] = variance * _seen(state, cell)
 
 
 def _follow_products(
     state: State, parent: int, cell: int, feature: int, told: tuple[float, float] | None
 ) -> None:
-    tree, missing, a = state.tree, state.missing, state.options.n_numeric
+    tree, a = state.tree, state.options.n_numeric
     weight = tree.cells.weight[cell]
-    seen = np.full(a, weight) if missing is None else missing.cell[cell, :a]
+    seen = _seen(state, cell)
     if not seen[feature] > 0.0:
         _keep_products(state, parent, cell)
         return
     # Without a sketch the split column is as it stands, a truncated Gaussian.
-    at, variance = told or (tree.stats[cell, MEAN, feature], _variance(state, cell, feature))
+    at, variance = told or (tree.stats[cell, MEAN, feature], _variances(state, cell)[feature])
     mean = tree.stats[parent, MEAN, :a]
     mean, S = condition(mean, class_covariance(state, parent), feature, float(at), variance)
     known = seen > 0.0
@@ -183,15 +182,15 @@ def class_covariance(state: State, cell: int) -> Array:
     Where values are missing, a product is over the rows that have both columns, whose weight is
     taken as if they were missing independently.
     """
-    tree, missing, a = state.tree, state.missing, state.options.n_numeric
+    tree, a = state.tree, state.options.n_numeric
     weight = tree.cells.weight[cell]
-    seen = np.full(a, weight) if missing is None else missing.cell[cell, :a]
+    seen = _seen(state, cell)
     both = np.outer(seen, seen) / weight
     S = np.zeros((a, a))
     rows, columns = np.tril_indices(a)
     S[rows, columns] = S[columns, rows] = tree.products[cell]
     S = np.divide(S, both, out=np.zeros_like(S), where=both > 0.0)
-    variance = np.divide(tree.stats[cell, M2, :a], seen, out=np.zeros(a), where=seen > 0.0)
+    variance = _variances(state, cell)
     limit = np.sqrt(np.outer(variance, variance))
     S = np.clip(S, -limit, limit)
     np.fill_diagonal(S, variance)
@@ -287,7 +286,7 @@ def _covariances_with(state: State, parent: int, feature: int) -> tuple[Array, A
         return components.overall_covariances(state, parent, feature)
     if not state.options.products:
         n = state.options.n_numeric
-        variance = np.array([_variance(state, parent, j) for j in range(n)])
+        variance = _variances(state, parent)
         return np.where(np.arange(n) == feature, variance, 0.0), variance
     S = class_covariance(state, parent)
     return S[:, feature], np.diag(S)
@@ -298,9 +297,19 @@ def _unknown_share(state: State, cell: int, feature: int) -> float:
     return float(1.0 - state.missing.cell[cell, feature] / state.tree.cells.weight[cell])
 
 
-def _variance(state: State, cell: int, j: int) -> float:
-    seen = state.tree.cells.weight[cell] if state.missing is None else state.missing.cell[cell, j]
-    return float(state.tree.stats[cell, M2, j] / seen) if seen > 0.0 else 0.0
+def _variances(state: State, cell: int) -> Array:
+    """Variance of each numeric column, 0 where there is no value."""
+    seen = _seen(state, cell)
+    M = state.tree.stats[cell, M2, : len(seen)]
+    return np.divide(M, seen, out=np.zeros(len(seen)), where=seen > 0.0)
+
+
+def _seen(state: State, cell: int) -> Array:
+    """Weight behind the moments of each numeric column."""
+    n = state.options.n_numeric
+    if state.missing is None:
+        return np.full(n, state.tree.cells.weight[cell])
+    return state.missing.cell[cell, :n]
 
 
 def points_of(state: State, cell: int) -> tuple[Array, Array]:

@@ -24,15 +24,12 @@ import numpy as np
 
 from mist.engine.betting import BETS, bet, wealth
 from mist.engine.compiled import exact
-from mist.engine.components import release
-from mist.engine.inheritance import split_leaf
-from mist.engine.kll import free_sketch
+from mist.engine.inheritance import give_back, split_leaf
 from mist.engine.passage import advance
 from mist.engine.state import (
     State,
     clear_leaf,
     detach_cells,
-    free_cells,
     leaf_cells,
     new_leaf,
     new_node,
@@ -213,12 +210,7 @@ def promote(state: State, leaf: int, trial: Trial) -> None:
     tree, source = state.tree, trial.state.tree
     olds = leaf_cells(tree, leaf)
     detach_cells(tree, leaf)
-    for cell in olds:
-        if state.sketch is not None:
-            free_sketch(tree, state.sketch, cell)
-        if state.mixture is not None:
-            release(state.mixture, int(cell))
-    free_cells(tree, olds)
+    give_back(state, olds)
     node, nodes = int(tree.leaves.node[leaf]), tree.nodes
     sides = [int(source.nodes.left[0]), int(source.nodes.right[0])]
     children = [new_node(tree, nodes.depth[node]) for _ in sides]
