@@ -9,6 +9,7 @@ import pytest
 from material import BINARY, EAGER, fingerprint, mixed_rows
 from sklearn.base import clone
 
+from mist.engine.mixture import FREE_COMPONENT
 from paper import paper_tree
 
 pytestmark = pytest.mark.parametrize("leaf", ["full", "mixture"])
@@ -134,6 +135,23 @@ def test_trees_that_grow_on_rows_with_holes_stay_finite(leaf, inheritance):
     np.testing.assert_allclose(shares.sum(axis=1), 1, rtol=1e-12)
     best = shares[np.arange(len(rows)), model.predict(rows)]
     np.testing.assert_array_equal(best, shares.max(axis=1))
+
+
+def test_a_class_that_begins_with_a_hole_in_a_used_place_knows_nothing_of_the_column(leaf):
+    X, y = whole_rows(0)
+    model = eager(leaf).partial_fit(with_holes(X), y)
+    state = model._state
+    assert state.mixture.counters[FREE_COMPONENT] >= 0  # left over from a split
+    row = X[-1:].copy()
+    row[0, 0] = np.nan
+    model.partial_fit(row, [9])
+    mixture, cells = state.mixture, state.tree.cells
+    cell = int(np.flatnonzero((cells.code == cells.code.max()) & (cells.leaf >= 0))[0])
+    component = mixture.cells.first[cell]
+    expected = np.append(np.delete(row[0], BINARY), row[0, BINARY])
+    assert state.missing.mixture.own.weight[component].tolist() == [0.0, 1.0, 1.0, 1.0]
+    assert mixture.own.mean[component, 1:].tolist() == expected[1:].tolist()
+    assert np.isfinite(mixture.own.m2[component]).all()
 
 
 def test_a_hole_leaves_a_column_out(leaf):

@@ -60,6 +60,8 @@ def clear(gaussians, g):
     gaussians.head.fresh[g] = 0.0
     gaussians.mean[g, :] = 0.0
     gaussians.m2[g, :] = 0.0
+    # Missing values are estimated by the factor: an old one would tell of columns not yet seen.
+    gaussians.factor[g, :] = 0.0
 
 
 @exact
