@@ -2,11 +2,13 @@
 
     MIST_DATA=FOLDER python benchmarks/ablation.py --out OUT [--suites real stress] [--jobs 2]
         [--steps NAME ...] [--datasets NAME ...] [--seeds 42 ...] [--orders label 1 2 3] [--single]
+        [--page FILE] [--against FOLDER ...]
 
 Every run learns a class-incremental stream (protocol honest) in one pass and is tested after each
 task. ``--orders`` lets classes arrive in label order, or in random orders drawn from the numbers;
 ``--single`` lets them arrive one at a time. Finished runs are lines of OUT/ablation.jsonl and are
-not done again. With ``--page FILE`` the tables are written there as Markdown.
+not done again. With ``--page FILE`` tables of all finished runs on the sets named are written there
+as Markdown; ``--against`` adds the baselines that ``mist bench --protocol honest`` left in FOLDERs.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ import time
 from pathlib import Path
 
 import numpy as np
+from ablation_page import baselines, page
 from joblib import Parallel, delayed
 from threadpoolctl import threadpool_limits
 
@@ -127,59 +130,6 @@ def key(record):
     return tuple(record[k] for k in ("step", "dataset", "seed", "order", "single"))
 
 
-def table(records, measure, digits=3):
-    """Mean and spread over seeds (and orders), one row a step."""
-    names = [n for n in SETTINGS if any(r["dataset"] == n for r in records)]
-    lines = ["| step | " + " | ".join(SETTINGS[n].title for n in names) + " | mean |"]
-    lines.append("| :-- |" + " --: |" * (len(names) + 1))
-    for step, (title, _) in STEPS.items():
-        cells, means = [], []
-        for name in names:
-            values = [r[measure] for r in records if (r["step"], r["dataset"]) == (step, name)]
-            if values:
-                means.append(np.mean(values))
-                cells.append(f"{np.mean(values):.{digits}f} ± {np.std(values):.{digits}f}")
-            else:
-                cells.append("-")
-        if means:
-            whole = f"{np.mean(means):.{digits}f}" if len(means) == len(names) else "-"
-            lines.append(f"| {title} | " + " | ".join(cells) + f" | {whole} |")
-    return "\n".join(lines)
-
-
-MEASURES = {
-    "recall": ("Mean class recall", 3),
-    "accuracy": ("Accuracy", 3),
-    "forgetting": ("Average forgetting (accuracy lost since the best)", 3),
-    "first_task": ("Accuracy on the first task at the end", 3),
-    "leaves": ("Leaves", 1),
-}
-
-
-def page(records):
-    parts = [
-        "# From the paper's tree to the default",
-        "Mean ± population standard deviation over the seeds. Made by `benchmarks/ablation.py`; "
-        "nothing here is edited by hand. [Beyond the paper](../beyond.md) says what it means.",
-    ]
-    groups = {
-        "Classes in label order": [r for r in records if r["order"] == "label" and not r["single"]],
-        "Classes in three random orders": [
-            r for r in records if r["order"] != "label" and not r["single"]
-        ],
-        "One class at a time": [r for r in records if r["single"]],
-    }
-    for title, chosen in groups.items():
-        for suite in ("real", "stress", "unseen"):
-            part = [r for r in chosen if r["dataset"] in SUITES[suite]]
-            if not part:
-                continue
-            parts.append(f"## {title}: {suite} sets")
-            for measure, (caption, digits) in MEASURES.items():
-                parts += [f"**{caption}**", table(part, measure, digits)]
-    return "\n\n".join(parts) + "\n"
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--out", type=Path, required=True)
@@ -191,6 +141,7 @@ def main():
     parser.add_argument("--single", action="store_true")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--page", type=Path)
+    parser.add_argument("--against", type=Path, nargs="+", default=[])
     given = parser.parse_args()
     given.out.mkdir(parents=True, exist_ok=True)
     file = given.out / "ablation.jsonl"
@@ -213,7 +164,10 @@ def main():
             done.append(record)
             print(*key(record), f"{record['recall']:.3f}", flush=True)
     if given.page:
-        given.page.write_text(page(done), encoding="utf-8")
+        shown = [record for record in done if record["dataset"] in names]
+        titles = {step: title for step, (title, _) in STEPS.items()}
+        text = page(shown, titles, baselines(given.against, names))
+        given.page.write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":
