@@ -15,17 +15,13 @@ from mist.engine import inspection
 from mist.engine.conformity import count_masses, new_conformity, write_p_values
 from mist.engine.growth import Split, SplitRule, learn
 from mist.engine.inheritance import n_splits
+from mist.engine.leafmodel import LeafModel
+from mist.engine.leaves.registry import leaf_model
 from mist.engine.marginal import write_marginals
-from mist.engine.mixture import Mixture, growth_of, new_mixture
 from mist.engine.state import (
-    FULL,
-    GAUSSIAN,
-    MAJORITY,
-    MIXTURE,
     N_LEARNT,
     N_LEAVES,
     N_NODES,
-    SKETCH,
     Options,
     State,
     new_state,
@@ -57,16 +53,6 @@ from mist.rows import (
     check_weights,
     one_label,
 )
-
-_LEAF_KINDS = {
-    "gaussian": GAUSSIAN,
-    "sketch": SKETCH,
-    "majority": MAJORITY,
-    "full": FULL,
-    "mixture": MIXTURE,
-}
-_MOST_CORRELATED = 1024
-"""Numeric columns of which covariances are kept at most: 4 MB a component at this limit."""
 
 _NO_LIMIT = 2**31 - 1
 _OPTIONS = (*CHOICES, *RANGES, *COUNTS_OR_NONE, *SWITCHES, "max_features")
@@ -161,8 +147,9 @@ class MistClassifier(ClassifierMixin, BaseEstimator):
     leaf : {"gaussian", "sketch", "majority", "full", "mixture"}, default="mixture"
         Leaf predictor: Gaussian naive Bayes (the paper's MIST-G), densities read from quantile
         sketches (its MIST-K), the class masses alone, a Gaussian with full covariance for each
-        class, or a mixture of such Gaussians that grows while the class is learnt. The last two
-        take at most 1,024 numeric columns.
+        class, or a mixture of such Gaussians that grows while the class is learnt. ``"full"`` takes
+        at most 1,024 numeric columns; if there are more than 100, ``"mixture"`` has one Gaussian a
+        class with a covariance of low rank plus a diagonal.
     grace_period : int, default=200
         A leaf is examined each time so many more rows were observed there.
     delta : float, default=0.1
@@ -215,7 +202,7 @@ class MistClassifier(ClassifierMixin, BaseEstimator):
         How probable a class is before the row is looked at: by its rows so far, or all alike.
         The first serves accuracy, the second the mean recall of the classes.
     max_components : int, default=16
-        Gaussians a class at a leaf may have with ``leaf="mixture"``.
+        Gaussians a class at a leaf may have with ``leaf="mixture"`` and up to 100 columns.
     open_world : bool, default=False
         Keep what `novelty` needs: each row is also scored before it is learnt, and each class
         remembers its last 256 scores. Predictions are the same.
@@ -535,7 +522,7 @@ class MistClassifier(ClassifierMixin, BaseEstimator):
             weights = check_weights(X, sample_weight)
             if names is not None and not first:
                 new = len(names) - len(self._order)
-                self._check_correlated(self._state.options.n_numeric + new)
+                self._check_width(self._state.kind, self._state.options.n_numeric + new)
             if names is not None:
                 self._take_names(names)
             if first:
@@ -569,9 +556,8 @@ class MistClassifier(ClassifierMixin, BaseEstimator):
         self._state = self._new_state(n_features, numeric.size, seed_of(self.random_state))
 
     def _new_state(self, n_features: int, n_numeric: int, seed: int) -> State:
-        limit = self.max_classes_per_leaf
+        limit, kind = self.max_classes_per_leaf, leaf_model(self.leaf, n_numeric)
         options = Options(
-            leaf=_LEAF_KINDS[self.leaf],
             seed=seed,
             n_numeric=n_numeric,
             grace_period=int(self.grace_period),
@@ -579,36 +565,24 @@ class MistClassifier(ClassifierMixin, BaseEstimator):
             bandwidth=float(self.bandwidth),
             smoothing=float(self.smoothing),
             balanced=self.class_prior == "balanced",
-            products=self.inheritance == "joint" and self.leaf in ("gaussian", "sketch"),
+            products=self.inheritance == "joint" and kind.uses_products,
+            max_components=int(self.max_components),
         )
-        state = new_state(
-            n_features, options, self._sketch_size(), self._new_mixture(options, n_features)
-        )
+        self._check_width(kind, n_numeric)
+        state = new_state(n_features, options, self._sketch_size(), kind)
         if self.open_world:
             state.conformity = new_conformity()
         return state
 
-    def _new_mixture(self, options: Options, n_features: int) -> Mixture | None:
-        if not self._correlates:
-            return None
-        a = options.n_numeric
-        self._check_correlated(a)
-        most = int(self.max_components) if self.leaf == "mixture" else 1
-        return new_mixture(growth_of(a, a, most), n_features)
-
-    def _check_correlated(self, n_numeric: int) -> None:
-        """Refuse more numeric columns than covariances are kept of."""
-        if self._correlates and n_numeric > _MOST_CORRELATED:
+    def _check_width(self, kind: LeafModel, n_numeric: int) -> None:
+        """Refuse more numeric columns than the leaf model takes."""
+        most = kind.most_columns
+        if most is not None and n_numeric > most:
             raise ValueError(
-                f"leaf={self.leaf!r} keeps covariances of at most {_MOST_CORRELATED} numeric "
+                f"leaf={self.leaf!r} keeps covariances of at most {most} numeric "
                 f"columns, got {n_numeric}: use leaf='gaussian' "
                 "(command line: --model mist-g), or fewer columns"
             )
-
-    @property
-    def _correlates(self) -> bool:
-        """Whether leaves keep covariances."""
-        return self.leaf in ("full", "mixture")
 
     def _sketch_size(self) -> int | None:
         return None if self.thresholds == "gaussian" else int(self.sketch_size)
@@ -872,7 +846,7 @@ class MistClassifier(ClassifierMixin, BaseEstimator):
         """The state as compiled functions take it; rows with holes need other code."""
         s = self._state
         holes = True if s.missing is not None or first_missing(X, 0) >= 0 else None
-        return s.tree, s.missing, s.sketch, s.view, s.mixture, holes, s.binary, s.options
+        return s.tree, s.missing, s.sketch, s.model, holes, s.binary, s.options
 
     # --- single rows ------------------------------------------------------------------------
 

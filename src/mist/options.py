@@ -7,8 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from mist.engine.leaves.registry import LEAVES
+
 CHOICES: dict[str, tuple[str | None, ...]] = {
-    "leaf": ("gaussian", "sketch", "majority", "full", "mixture"),
+    "leaf": tuple(LEAVES),
     "inheritance": ("gaussian", "mass", "sketch", "joint", None),
     "bound": ("mcdiarmid", "rutkowski", "hoeffding", "confseq", "confseq_independent"),
     "split_test": ("gap", "gain", "schedule", "eprocess"),

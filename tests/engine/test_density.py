@@ -11,7 +11,7 @@ from scipy.stats import norm
 
 import naive
 from mist import MistClassifier
-from mist.engine.density import HALF_WINDOW, THIN, deviations
+from mist.engine.leaves.sketch import HALF_WINDOW, THIN, deviations
 from mist.engine.state import M2, MEAN, PREC
 from paper import paper_tree
 

@@ -11,6 +11,7 @@ import naive
 from mist import MistClassifier
 from mist.engine import components, joint, kll
 from mist.engine.inheritance import split_leaf
+from mist.engine.mixture import Mixture
 from mist.engine.state import M2, MEAN, State, leaf_cells
 from paper import paper_tree
 
@@ -35,7 +36,7 @@ def split(model: MistClassifier, feature: int, v: float, discount: float = 1.0) 
 def moments(state: State, cell: int) -> tuple[float, np.ndarray, np.ndarray]:
     """Mass, mean and covariance of a class at a leaf."""
     mass = float(state.tree.cells.mass[cell])
-    if state.mixture is None:
+    if not isinstance(state.model, Mixture):
         return mass, state.tree.stats[cell, MEAN].copy(), joint.class_covariance(state, cell)
     mean, _ = components.overall_moments(state, cell)
     d = state.options.n_numeric
@@ -92,10 +93,10 @@ def test_the_discount_makes_no_class_less_probable(leaf):
         masses.append(state.tree.cells.mass[cells].tolist())
         weights = state.tree.cells.weight[cells]
         assert weights == pytest.approx(discount * np.array(masses[-1]), rel=1e-12)
-        if state.mixture is not None:
-            assert state.mixture.cells.total[cells] == pytest.approx(masses[-1], rel=1e-9)
+        if isinstance(state.model, Mixture):
+            assert state.model.cells.total[cells] == pytest.approx(masses[-1], rel=1e-9)
             held = [
-                state.mixture.own.head["weight"][components.components_of(state.mixture, c)].sum()
+                state.model.own.head["weight"][components.components_of(state.model, c)].sum()
                 for c in cells
             ]
             assert held == pytest.approx(weights, rel=1e-9)

@@ -12,6 +12,7 @@ import naive
 from mist import MistClassifier
 from mist.engine import kll
 from mist.engine.inheritance import split_leaf
+from mist.engine.leaves.sketch import View
 from mist.engine.state import (
     CAPS,
     FREE,
@@ -86,7 +87,7 @@ def check_pool(state: State) -> None:
 
 def check_view(state: State) -> None:
     """The sorted columns of MIST-K hold just what the sketches hold."""
-    cells, view, d = state.tree.cells, state.view, state.options.n_numeric
+    cells, view, d = state.tree.cells, state.model, state.options.n_numeric
     for cell in range(state.tree.counters[N_CELLS]):
         if cells.leaf[cell] < 0 or cells.start[cell] < 0:
             continue
@@ -130,7 +131,7 @@ def test_stored_items_equal_the_twins_after_every_row(leaf, k):
             assert kll.total_weight(state.sketch, code) == sketch.n()
             assert state.sketch.ends[code, LOW].tolist() == sketch.low
             assert state.sketch.ends[code, HIGH].tolist() == sketch.high
-        if state.view is not None:
+        if isinstance(state.model, View):
             check_view(state)
     assert max(len(rows) for rows in levels(state, 0)) < 60  # it did compact
     assert state.tree.cells.flips[:2].min() > 10

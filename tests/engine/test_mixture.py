@@ -52,13 +52,13 @@ def known_weights(model: MistClassifier, k: int) -> np.ndarray:
     """Weights of the columns in a component."""
     state = model._state
     if state.missing is not None:
-        return state.missing.mixture.own.weight[k]
-    return np.full(state.n_features, state.mixture.own.head.weight[k])
+        return state.missing.model.own.weight[k]
+    return np.full(state.n_features, state.model.own.head.weight[k])
 
 
 def components(model: MistClassifier, leaf: int = 0) -> dict[Any, list[Part]]:
     """Components of every class at a leaf."""
-    tree, mixture, a = model._state.tree, model._state.mixture, model._state.options.n_numeric
+    tree, mixture, a = model._state.tree, model._state.model, model._state.options.n_numeric
     out = {}
     cell = int(tree.leaves.first[leaf])
     while cell >= 0:
@@ -335,7 +335,7 @@ def test_rounding_proposes_no_direction():
     x = np.random.default_rng(0).normal(size=200) * 3.7
     for X in (np.column_stack([x, x, x]), np.column_stack([x, x / 3, x * 7])):
         model = unsplit("mixture").partial_fit(X, np.zeros(200))
-        mixture = model._state.mixture
+        mixture = model._state.model
         trial = mixture.components.trial[components_of(mixture, 0)[0]]
         # The first axis, the columns, but no other axis.
         assert (mixture.evidence[trial] == -np.inf).tolist() == [False, False, True, False, False]
@@ -361,7 +361,7 @@ def test_two_components_that_have_earned_the_last_place_on_the_same_row():
     while at == 0 or trials(model, 0).sum() < 2 or not seen_by_trials(model, 0) > 30:
         model.partial_fit(s.X[at : at + 1], s.y[at : at + 1])
         at += 1
-    mixture = model._state.mixture
+    mixture = model._state.model
     ks = components_of(mixture, 0)
     assert len(ks) == 2
     mixture.evidence[mixture.components.trial[ks], 4] = 100.0
@@ -374,13 +374,13 @@ def test_two_components_that_have_earned_the_last_place_on_the_same_row():
 
 def trials(model: MistClassifier, cell: int) -> np.ndarray:
     """Which components of a cell have a trial."""
-    mixture = model._state.mixture
+    mixture = model._state.model
     return mixture.components.trial[components_of(mixture, cell)] >= 0
 
 
 def seen_by_trials(model: MistClassifier, cell: int) -> float:
     """Least weight that a trial of the cell has seen."""
-    mixture = model._state.mixture
+    mixture = model._state.model
     return float(mixture.components.seen[components_of(mixture, cell)].min())
 
 

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 from mist import MistClassifier
+from mist.engine.leaves.gaussian import GAUSSIAN, NaiveBayes
+from mist.engine.leaves.sketch import SKETCH
 from mist.engine.state import (
-    GAUSSIAN,
     N_CELLS,
     N_LEAVES,
     N_NODES,
-    SKETCH,
     Options,
     State,
     append_cells,
@@ -37,17 +37,17 @@ from paper import paper_tree
 NAN = math.nan
 
 
-def options(leaf: int = GAUSSIAN, n_numeric: int = 2) -> Options:
-    return Options(leaf, 0, n_numeric, 200, 2**31 - 1, 0.25, 1e-3, False, False)
+def options(n_numeric: int = 2) -> Options:
+    return Options(0, n_numeric, 200, 2**31 - 1, 0.25, 1e-3, False, False, 1)
 
 
 def named_arrays(state: State) -> dict[str, np.ndarray]:
     """All arrays of a state by name."""
     named: dict[str, np.ndarray] = {}
-    for prefix in ("tree", "missing", "sketch", "view"):
+    for prefix in ("tree", "missing", "sketch", "model"):
         group = getattr(state, prefix)
         fields = group._asdict() if group is not None else {}
-        fields.pop("mixture", None)  # these models keep no covariances
+        fields.pop("model", None)  # these leaves keep nothing more of missing values
         named |= {name if prefix == "tree" else f"{prefix}.{name}": a for name, a in fields.items()}
     return named
 
@@ -62,7 +62,7 @@ def cell_in(state: State, leaf: int, code: int) -> int:
 @pytest.mark.parametrize("seed", range(4))
 def test_the_table_of_cells_behaves_as_a_dict(seed):
     rng = np.random.default_rng(seed)
-    state = new_state(2, options(), None)
+    state = new_state(2, options(), None, GAUSSIAN)
     n_leaves, n_codes = 12, 40
     for _ in range(n_leaves - 1):
         reserve_nodes(state)
@@ -99,7 +99,7 @@ def test_the_table_of_cells_behaves_as_a_dict(seed):
 
 
 def test_large_codes_and_leaves_have_their_own_cells():
-    state = new_state(1, options(n_numeric=1), None)
+    state = new_state(1, options(n_numeric=1), None, GAUSSIAN)
     reserve_cells(state, 100)
     codes = np.array([0, 1, 2**20, 2**31, 2**40, 2**62])
     cells = append_cells(state.tree, 0, codes)
@@ -108,7 +108,7 @@ def test_large_codes_and_leaves_have_their_own_cells():
 
 
 def test_a_free_record_is_taken_again_and_cleared():
-    state = new_state(2, options(), None)
+    state = new_state(2, options(), None, GAUSSIAN)
     cells = append_cells(state.tree, 0, np.array([5, 6]))
     assert not has_room_for_cell(state.tree)
     records, stats = state.tree.cells, state.tree.stats
@@ -186,7 +186,7 @@ def test_growth_keeps_everything(leaf, missing):
 
 
 def test_arrays_that_have_room_are_left_alone():
-    state = new_state(3, options(n_numeric=3), 16)
+    state = new_state(3, options(n_numeric=3), 16, GAUSSIAN)
     reserve_nodes(state)
     reserve_cells(state, 50)
     before = named_arrays(state)
@@ -252,11 +252,11 @@ def test_new_columns_are_as_if_missing_so_far(leaf, binary):
 
 
 def test_there_are_only_the_arrays_a_model_needs():
-    plain = new_state(4, options(n_numeric=4), None)
-    assert (plain.missing, plain.sketch, plain.view) == (None, None, None)
-    assert new_state(4, options(n_numeric=0), 64).sketch is None  # 0/1 columns need none
-    assert new_state(4, options(SKETCH, 4), 64).view is not None
-    assert new_state(4, options(GAUSSIAN, 4), 64).view is None
+    plain = new_state(4, options(n_numeric=4), None, GAUSSIAN)
+    assert (plain.missing, plain.sketch, plain.model) == (None, None, NaiveBayes())
+    assert new_state(4, options(n_numeric=0), 64, GAUSSIAN).sketch is None  # 0/1 columns need none
+    assert new_state(4, options(n_numeric=4), 64, SKETCH).model.count.shape == (2, 4)
+    assert new_state(4, options(n_numeric=4), 64, GAUSSIAN).model == ()
 
 
 # --- bytes ------------------------------------------------------------------------------------
@@ -272,10 +272,10 @@ def test_nbytes_is_the_sum_of_all_arrays(leaf, missing):
         state = model._state
         distinct = named_arrays(state)
         assert model.nbytes == state.nbytes == sum(a.nbytes for a in distinct.values())
-        groups = (state.tree, state.missing, state.sketch, state.view)
+        groups = (state.tree, state.missing, state.sketch, state.model)
         fields = sum(len(group) for group in groups if group is not None) - missing
         assert len(distinct) == fields
         assert len({id(a) for a in distinct.values()}) == fields
     assert (state.missing is None) == (not missing)
-    assert (state.view is None) == (leaf == "gaussian")
+    assert (len(state.model) == 0) == (leaf == "gaussian")
     assert state.nbytes > X[:50].nbytes

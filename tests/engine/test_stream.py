@@ -344,7 +344,7 @@ def test_answers_change_nothing(leaf):
     X, y = blobs(400, missing=0.05)
     model = eager(leaf).partial_fit(X, y)
     state = model._state
-    groups = (state.tree, state.missing, state.sketch, state.view)
+    groups = (state.tree, state.missing, state.sketch, state.model)
     before = [a.copy() for group in groups if group is not None for a in group if a is not None]
     model.predict(X)
     model.predict_proba(X)

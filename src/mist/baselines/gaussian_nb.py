@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.utils._param_validation import Interval
 
 from mist.baselines.base import WeightedStreamClassifier, widened
-from mist.engine.compiled import exact, inlined, summed
+from mist.engine.compiled import allocating, exact, inlined, summed
 from mist.rows import Array
 
 
@@ -68,7 +68,7 @@ def _prepare(
             offset[c] -= 0.5 * math.log(2.0 * math.pi * variance)
 
 
-@exact
+@allocating
 def run(
     mass: Array,
     means: Array,

@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.utils._param_validation import Interval
 
 from mist.baselines.base import UnweightedStreamClassifier, add_multiple, dot, widened
-from mist.engine.compiled import exact, inlined
+from mist.engine.compiled import allocating, inlined
 from mist.options import seed_of
 from mist.rows import Array
 
@@ -76,7 +76,7 @@ def _gaussian_cdf(v: float) -> float:
     return 0.5 * (1.0 + math.erf(v * math.sqrt(0.5)))
 
 
-@inlined
+@allocating
 def _teach(
     weights_in: Array, hidden: Array, weights_out: Array, offsets: Array, X: Array, h: Array
 ) -> Array:
@@ -120,7 +120,7 @@ def _forward(student: Array, x: Array, target: Array, hidden: Array, error: Arra
     return scale
 
 
-@inlined
+@allocating
 def _backward(
     student: Array, x: Array, hidden: Array, error: Array, scale: float, gradient: Array
 ) -> None:
@@ -166,7 +166,7 @@ def _adam(
         student[k] -= step * first[k] / (math.sqrt(second[k]) * spread + _ADAM_EPS)
 
 
-@exact
+@allocating
 def run(
     teacher_in: Array,
     teacher_hidden: Array,

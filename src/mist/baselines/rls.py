@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.utils._param_validation import Interval
 
 from mist.baselines.base import WeightedStreamClassifier, dot, widened
-from mist.engine.compiled import exact, summed
+from mist.engine.compiled import allocating, summed
 from mist.rows import Array
 
 _BLOCK = 16
@@ -34,7 +34,7 @@ def _rotate(rest: Array, row: Array, v: float, step: float) -> None:
         row[j] += step * left
 
 
-@exact
+@allocating
 def run(
     factor: Array,
     targets: Array,
@@ -82,7 +82,7 @@ def run(
             n_known = max(n_known, codes[i] + 1)
 
 
-@exact
+@allocating
 def coefficients(factor: Array, targets: Array) -> Array:
     """Weights of the linear scores, one row a class: backward substitution of L' W = Z."""
     W = targets.T.copy()

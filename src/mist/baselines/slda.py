@@ -12,7 +12,7 @@ from sklearn.utils import gen_batches
 from sklearn.utils._param_validation import Interval
 
 from mist.baselines.base import WeightedStreamClassifier, add_multiple, dot, widened
-from mist.engine.compiled import exact, inlined
+from mist.engine.compiled import allocating
 from mist.rows import Array
 
 _PANEL = 32
@@ -43,7 +43,7 @@ class State(NamedTuple):
     """Whether rows were learnt since the scores were made, bool, shape (1,)."""
 
 
-@exact
+@allocating
 def _cholesky(A: Array, least: float) -> bool:
     """Overwrite the upper triangle of A with U, where U'U = A, unless a pivot is below least.
 
@@ -67,7 +67,7 @@ def _cholesky(A: Array, least: float) -> bool:
     return True
 
 
-@exact
+@allocating
 def factorise(A: Array, shrinkage: float) -> None:
     """Overwrite the upper triangle of a covariance A with its Cholesky factor U: U'U = A.
 
@@ -91,7 +91,7 @@ def factorise(A: Array, shrinkage: float) -> None:
             A[k] = -A[k]
 
 
-@inlined
+@allocating
 def learn_scatter(x: Array, mean: Array, scatter: Array, weight: float, share: float) -> None:
     """Add a row to the upper triangle of a scatter matrix, then move the mean by a share."""
     step = weight * (1.0 - share)
@@ -101,7 +101,7 @@ def learn_scatter(x: Array, mean: Array, scatter: Array, weight: float, share: f
         mean[i] += share * delta[i]
 
 
-@exact
+@allocating
 def _prepare(
     mass: Array,
     means: Array,
@@ -134,7 +134,7 @@ def _prepare(
         biases[c] = -0.5 * dot(means[c], W[c])
 
 
-@exact
+@allocating
 def run(
     mass: Array,
     means: Array,

@@ -11,7 +11,7 @@ from sklearn.utils._param_validation import Interval
 
 from mist.baselines.base import WeightedStreamClassifier, add_multiple, widened
 from mist.baselines.slda import factorise, learn_scatter
-from mist.engine.compiled import exact, inlined
+from mist.engine.compiled import allocating, inlined
 from mist.rows import Array
 
 
@@ -37,7 +37,7 @@ class State(NamedTuple):
     """Whether the class has learnt since its factor was made, bool, shape (K,)."""
 
 
-@exact
+@allocating
 def _prepare(mass: float, scatter: Array, factor: Array, shrinkage: float) -> float:
     """Factorise the covariance of a class; returns its log-determinant."""
     d = len(scatter)
@@ -72,7 +72,7 @@ def _squared_mahalanobis(x: Array, mean: Array, factor: Array, rest: Array) -> f
     return total
 
 
-@exact
+@allocating
 def run(
     mass: Array,
     means: Array,

@@ -18,7 +18,7 @@ def _sources() -> str:
     digest = sha256()
     package = Path(__file__).parent.parent
     for folder in ("baselines", "engine"):
-        for file in sorted((package / folder).glob("*.py")):
+        for file in sorted((package / folder).rglob("*.py")):
             digest.update(file.read_bytes())
     return digest.hexdigest()[:16]
 
@@ -63,11 +63,19 @@ def _compiled(**options: Any) -> Callable[[Any], Any]:
     return decorate
 
 
-exact = _compiled()
-"""IEEE arithmetic in the written order: for everything that is learnt."""
+exact = _compiled(_nrt=False)
+"""IEEE arithmetic in the written order: for everything that is learnt.
 
-inlined = _compiled(forceinline=True)
+Arrays are neither made nor returned, so that nobody has to count who holds them: at every call that
+would be done for each array of a tree, and take longer than a row. The option is not documented by
+Numba.
+"""
+
+allocating = _compiled(_nrt=True)
+"""As `exact`, for functions that make arrays, or call others that do: not for every row."""
+
+inlined = _compiled(forceinline=True, _nrt=False)
 """As `exact`, for what every row goes through: a call would copy all arrays' records."""
 
-summed = _compiled(forceinline=True, fastmath={"reassoc", "nsz", "contract"})
+summed = _compiled(forceinline=True, _nrt=False, fastmath={"reassoc", "nsz", "contract"})
 """Inlined sums that may be reordered, so that they vectorise; NaN keeps its meaning."""

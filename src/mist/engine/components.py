@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from mist.engine.arrays import grown, per
 from mist.engine.gaussians import Gaussians, Seen
+from mist.engine.leafmodel import Side, Told
 from mist.engine.mixture import (
     FREE_COMPONENT,
     FREE_TRIAL,
@@ -23,7 +25,7 @@ from mist.engine.mixture import (
     refresh_trial,
     winner,
 )
-from mist.engine.state import M2, State, grown, leaf_cells, next_size
+from mist.engine.state import M2, State, leaf_cells, next_size
 
 Array = np.ndarray[Any, Any]
 
@@ -44,17 +46,14 @@ LEAST_SPREAD = 1e-9
 
 _TRACE = 1e-12
 
-Moments = Callable[[int], tuple[float, float] | None]
-
 
 def reserve_components(state: State, n_more: int) -> None:
     """Make room for so many more components."""
-    mixture = state.mixture
-    assert mixture is not None
+    mixture = state.model
     free = _count_free(mixture.components.next, int(mixture.counters[FREE_COMPONENT]))
     needed = int(mixture.counters[N_COMPONENTS]) + max(0, n_more - free)
     n = next_size(len(mixture.components), needed)
-    state.mixture = mixture._replace(
+    state.model = mixture._replace(
         components=grown(mixture.components, n),
         own=Gaussians(*(grown(array, n) for array in mixture.own)),
         factor=grown(mixture.factor, n),
@@ -64,9 +63,9 @@ def reserve_components(state: State, n_more: int) -> None:
 
 def _grow_seen(state: State, pool: str, n: int) -> None:
     if state.missing is not None:
-        seen = state.missing.mixture
+        seen = state.missing.model
         more = Seen(*(grown(array, n) for array in getattr(seen, pool)))
-        state.missing = state.missing._replace(mixture=seen._replace(**{pool: more}))
+        state.missing = state.missing._replace(model=seen._replace(**{pool: more}))
 
 
 def meet_columns(state: State, X: Array, weights: Array) -> int:
@@ -77,15 +76,14 @@ def meet_columns(state: State, X: Array, weights: Array) -> int:
     int
         How many of the rows can be learnt before another column has to be counted in.
     """
-    assert state.mixture is not None
     assert state.missing is not None
-    growth = state.mixture.growth
+    growth = state.model.growth
     unknown = np.flatnonzero(state.missing.scale[: growth.n_numeric] == 0.0)
     values = (X[:, unknown] == X[:, unknown]) & (weights > 0.0)[:, None]
     n_known = growth.n_numeric - int((~values[0]).sum())
     if n_known != growth.n_known:
         growth = growth_of(growth.n_numeric, n_known, growth.most)
-        state.mixture = state.mixture._replace(growth=growth)
+        state.model = state.model._replace(growth=growth)
     later = np.flatnonzero(values[:, ~values[0]].any(axis=1))
     return int(later[0]) if later.size else len(X)
 
@@ -97,11 +95,10 @@ def components_of(mixture: Mixture, cell: int) -> list[int]:
 
 def tend(state: State, cell: int) -> None:
     """Divide every component of a cell that is due and has earned it; give new candidates else."""
-    assert state.mixture is not None
-    growth = state.mixture.growth
+    growth = state.model.growth
     leaf = int(state.tree.cells.leaf[cell])
-    for component in components_of(state.mixture, cell):
-        mixture = state.mixture
+    for component in components_of(state.model, cell):
+        mixture = state.model
         components = mixture.components
         if not components.due[component]:
             continue
@@ -113,9 +110,9 @@ def tend(state: State, cell: int) -> None:
         elif pair >= 0:
             _divide(state, cell, component, trial, pair)
             _refresh(state, leaf, cell)
-            if state.mixture.cells.n[cell] >= growth.most:
-                for other in components_of(state.mixture, cell):
-                    _close(state.mixture, other)
+            if state.model.cells.n[cell] >= growth.most:
+                for other in components_of(state.model, cell):
+                    _close(state.model, other)
                 return
         else:
             _propose(state, cell, component)
@@ -134,11 +131,8 @@ def inherit(
     state: State,
     parents: Array,
     born: Array,
-    feature: int,
-    v: float,
-    left: bool,
-    takes_unknown: bool,
-    moments: Moments | None = None,
+    side: Side,
+    told: Told | None = None,
 ) -> None:
     """Give each new cell the part of its parent's components on one side of a split.
 
@@ -151,27 +145,20 @@ def inherit(
         The model; changed in place.
     parents, born : ndarray of int
         Cells that are detached, and the cells that take after them.
-    feature : int
-        Split column, in internal order.
-    v : float
-        Threshold.
-    left : bool
-        Whether the cells are those of the side x <= v.
-    takes_unknown : bool
-        Whether rows without a value in the split column go to this side.
-    moments : callable or None
+    side : Side
+        The side of the split that the cells stand for.
+    told : callable or None
         Gives the mean and variance of a parent in the split column on that side, or None where it
         cannot tell; for classes with one component they take the place of the Gaussian's.
     """
-    assert state.mixture is not None
-    reserve_components(state, int(state.mixture.cells.n[parents].sum()))
-    mixture = state.mixture
+    reserve_components(state, int(state.model.cells.n[parents].sum()))
+    mixture = state.model
     for parent, cell in zip(parents.tolist(), born.tolist(), strict=True):
         mixture.cells.first[cell] = -1
         olds = components_of(mixture, parent)
         # Of several components it is not known which part of the sketch is whose.
-        told = moments(parent) if moments is not None and len(olds) == 1 else None
-        parts = [_part(state, old, feature, v, left, takes_unknown, told) for old in olds]
+        moments = told(parent) if told is not None and len(olds) == 1 else None
+        parts = [_part(state, old, side, moments) for old in olds]
         # A class that goes to this side keeps one component at least.
         least = min(LEAST_MASS, max(part.mass for part in parts))
         for part in parts:
@@ -181,7 +168,7 @@ def inherit(
                 mixture.own.mean[new] = part.mean
                 mixture.own.m2[new] = part.m2
                 if state.missing is not None:
-                    seen = state.missing.mixture.own
+                    seen = state.missing.model.own
                     seen.weight[new], seen.made[new] = part.known, 0.0
                     seen.uneven[new], seen.ready[new] = part.uneven, 0
                 _set_mass(mixture, new, part.mass)
@@ -191,37 +178,29 @@ def inherit(
 
 def _known(state: State, own: list[int]) -> Array:
     """Weight of every column in components, shape (components, d)."""
-    assert state.mixture is not None
     if state.missing is not None:
-        weights: Array = state.missing.mixture.own.weight[own]
+        weights: Array = state.missing.model.own.weight[own]
         return weights
-    return np.repeat(state.mixture.own.head["weight"][own][:, None], state.n_features, axis=1)
-
-
-def _per(sums: Array, weights: Array) -> Array:
-    """Divide by weights that may be 0 where the sums are."""
-    return np.divide(sums, weights, out=np.zeros_like(sums), where=weights > 0.0)
+    return np.repeat(state.model.own.head["weight"][own][:, None], state.n_features, axis=1)
 
 
 def overall_moments(state: State, cell: int) -> tuple[Array, Array]:
     """Mean of a class in every column and variance in the numeric ones, of all components."""
-    mixture = state.mixture
-    assert mixture is not None
+    mixture = state.model
     a = mixture.growth.n_numeric
     own = components_of(mixture, cell)
     weights = _known(state, own)
     total = weights.sum(axis=0)
     means = mixture.own.mean[own]
     diagonal = np.arange(a) * (np.arange(a) + 3) // 2
-    mean = _per((weights * means).sum(axis=0), total)
+    mean = per((weights * means).sum(axis=0), total)
     between = (weights * (means - mean) ** 2).sum(axis=0)[:a]
-    return mean, _per(mixture.own.m2[own][:, diagonal].sum(axis=0) + between, total[:a])
+    return mean, per(mixture.own.m2[own][:, diagonal].sum(axis=0) + between, total[:a])
 
 
 def overall_covariances(state: State, cell: int, feature: int) -> tuple[Array, Array]:
     """Covariance of a class's numeric columns with one of them, and their variances."""
-    mixture = state.mixture
-    assert mixture is not None
+    mixture = state.model
     a = mixture.growth.n_numeric
     own = components_of(mixture, cell)
     weights = _known(state, own)[:, :a]
@@ -231,19 +210,18 @@ def overall_covariances(state: State, cell: int, feature: int) -> tuple[Array, A
     column = np.array([_at(feature, j) for j in range(a)])
     away = mixture.own.mean[own, :a] - mean[:a]
     between = (both * away * away[:, [feature]]).sum(axis=0)
-    return _per(mixture.own.m2[own][:, column].sum(axis=0) + between, total), variance
+    return per(mixture.own.m2[own][:, column].sum(axis=0) + between, total), variance
 
 
 def scale_components(state: State, cell: int, mass: float, weight: float) -> None:
     """Multiply the masses of a cell's components, and the weights of their moments."""
-    mixture = state.mixture
-    assert mixture is not None
+    mixture = state.model
     for component in components_of(mixture, cell):
         _set_mass(mixture, component, float(mixture.components.mass[component]) * mass)
         mixture.own.head.weight[component] *= weight
         mixture.own.m2[component] *= weight
         if state.missing is not None:
-            state.missing.mixture.own.weight[component] *= weight
+            state.missing.model.own.weight[component] *= weight
     mixture.cells.total[cell] *= mass
     mixture.cells.log_total[cell] = math.log(mixture.cells.total[cell])
 
@@ -257,26 +235,17 @@ class _Part(NamedTuple):
     uneven: int
 
 
-def _part(
-    state: State,
-    component: int,
-    feature: int,
-    v: float,
-    left: bool,
-    takes_unknown: bool,
-    told: tuple[float, float] | None,
-) -> _Part:
+def _part(state: State, component: int, side: Side, moments: tuple[float, float] | None) -> _Part:
     """The part of a component on one side of a split; of one far on the other side a trace."""
-    mixture = state.mixture
-    assert mixture is not None
+    mixture = state.model
     weight = float(mixture.own.head.weight[component])
     known = _known(state, [component])[0]
-    uneven = 0 if state.missing is None else int(state.missing.mixture.own.uneven[component])
+    uneven = 0 if state.missing is None else int(state.missing.model.own.uneven[component])
     mean, m2 = mixture.own.mean[component].copy(), mixture.own.m2[component].copy()
-    if known[feature] > 0.0:
-        share = _cut(mean, m2, known, mixture.growth.n_numeric, feature, v, left, told)
+    if known[side.feature] > 0.0:
+        share = _cut(mean, m2, known, mixture.growth.n_numeric, side, moments)
     else:
-        share = float(takes_unknown)
+        share = float(side.takes_unknown)
     if not share > _TRACE:  # NaN, too: values may be too large for a variance
         share = _TRACE
     mass = float(mixture.components.mass[component]) * share
@@ -285,8 +254,7 @@ def _part(
 
 def pool(state: State, leaf: int) -> None:
     """Bring a leaf's pooled covariance and all its factors up to date."""
-    assert state.mixture is not None
-    refresh_pool(state.tree, state.mixture, state.missing, leaf, _room(state.mixture))
+    refresh_pool(state.tree, state.model, state.missing, leaf, _room(state.model))
     for cell in leaf_cells(state.tree, leaf):
         _refresh(state, leaf, int(cell))
 
@@ -296,17 +264,16 @@ def _cut(
     m2: Array,
     known: Array,
     a: int,
-    feature: int,
-    v: float,
-    left: bool,
-    told: tuple[float, float] | None,
+    side: Side,
+    moments: tuple[float, float] | None,
 ) -> float:
     """Truncate a Gaussian in place; returns the share of its mass that is kept.
 
     ``known`` has the weight of each column, that of the split column is above 0.
 
-    What the split column looks like on that side may be ``told``: mean and variance.
+    The ``moments`` of the split column on that side, mean and variance, may be given.
     """
+    feature, v, left = side.feature, side.threshold, side.left
     if feature >= a:
         share = 1.0 - mean[feature] if left else mean[feature]
         mean[feature] = 0.0 if left else 1.0
@@ -321,11 +288,11 @@ def _cut(
     share = float(np.exp(log_ndtr(z)))
     hazard = math.exp(-0.5 * z * z - 0.5 * math.log(2.0 * math.pi) - float(log_ndtr(z)))
     products = np.array([m2[_at(feature, j)] for j in range(a)])
-    covariance = _per(products, np.sqrt(known[feature]) * np.sqrt(known[:a]))
+    covariance = per(products, np.sqrt(known[feature]) * np.sqrt(known[:a]))
     shift = sd * hazard * (-1.0 if left else 1.0)
     fall = min(max(hazard * (z + hazard), 0.0), 1.0)
-    if told is not None:
-        shift, fall = told[0] - mean[feature], 1.0 - told[1] / variance
+    if moments is not None:
+        shift, fall = moments[0] - mean[feature], 1.0 - moments[1] / variance
     mean[:a] += covariance / variance * shift
     rows, columns = _lower(a)
     slope = products / products[feature]
@@ -335,15 +302,14 @@ def _cut(
 
 def _divide(state: State, cell: int, component: int, trial: int, pair: int) -> None:
     reserve_components(state, 1)
-    mixture = state.mixture
-    assert mixture is not None
+    mixture = state.model
     first = trial * (2 * mixture.growth.pairs + 1) + 1 + 2 * pair
     weights = mixture.candidates.head.weight[first : first + 2].copy()
     mass = float(mixture.components.mass[component])
     other = new_component(mixture, cell)
     pools = [(mixture.own, mixture.candidates)]
     if state.missing is not None:
-        pools += [(state.missing.mixture.own, state.missing.mixture.candidates)]
+        pools += [(state.missing.model.own, state.missing.model.candidates)]
     for target, source in ((component, first), (other, first + 1)):
         for pool, candidates in pools:
             for own, candidate in zip(pool, candidates, strict=True):
@@ -360,8 +326,7 @@ def _set_mass(mixture: Mixture, component: int, mass: float) -> None:
 
 
 def _refresh(state: State, leaf: int, cell: int) -> None:
-    mixture = state.mixture
-    assert mixture is not None
+    mixture = state.model
     refresh_components(state.tree, mixture, state.missing, leaf, cell, _room(mixture))
 
 
@@ -382,8 +347,7 @@ def _close(mixture: Mixture, component: int) -> None:
 
 def open_trial(state: State, component: int) -> int:
     """Give a component a trial, its old one if it has one; returns the trial."""
-    mixture = state.mixture
-    assert mixture is not None
+    mixture = state.model
     trial = int(mixture.components.trial[component])
     if trial >= 0:
         return trial
@@ -400,7 +364,7 @@ def open_trial(state: State, component: int) -> int:
             free=grown(mixture.free, n),
             candidates=Gaussians(*(grown(array, n * each) for array in mixture.candidates)),
         )
-        state.mixture = mixture
+        state.model = mixture
         _grow_seen(state, "candidates", n * each)
     mixture.components.trial[component] = trial
     return trial
@@ -409,18 +373,17 @@ def open_trial(state: State, component: int) -> int:
 def _propose(state: State, cell: int, component: int) -> None:
     """Begin a trial with a copy of the component and the next pairs in its place."""
     trial = open_trial(state, component)
-    mixture = state.mixture
-    assert mixture is not None
+    mixture = state.model
     own, growth = mixture.own, mixture.growth
     a, n_cuts = growth.n_numeric, growth.pairs - 1
     weight = float(own.head["weight"][component])
     known = _known(state, [component])[0]
     rows, columns = _lower(a)
-    packed = _per(own.m2[component], np.sqrt(known[rows] * known[columns]))
+    packed = per(own.m2[component], np.sqrt(known[rows] * known[columns]))
     S = _unpack(packed, a)
     missing = state.missing
     moments = state.tree.cells.weight[cell] if missing is None else missing.cell[cell, :a]
-    variances = _per(state.tree.stats[cell, M2, :a], np.broadcast_to(moments, a))
+    variances = per(state.tree.stats[cell, M2, :a], np.broadcast_to(moments, a))
     scale = 1.0 / np.sqrt(np.where(variances > 0.0, variances, 1.0))
     tried = int(mixture.components["tried"][component])
     directions = _directions(S, scale, tried, n_cuts, growth.n_known)
@@ -448,7 +411,7 @@ def _propose(state: State, cell: int, component: int) -> None:
     each = known / weight
     candidates.m2[places] = weights[:, None] * np.sqrt(each[rows] * each[columns]) * covariances
     if missing is not None:
-        seen = missing.mixture
+        seen = missing.model
         seen.candidates.weight[places] = weights[:, None] * each
         seen.candidates.uneven[places] = seen.own.uneven[component]
         seen.candidates.ready[places] = 0

@@ -11,8 +11,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from mist.engine.arrays import grown
 from mist.engine.compiled import exact, inlined
-from mist.engine.state import N_CELLS, State, grown, next_size
+from mist.engine.state import N_CELLS, State, next_size
 
 MATURE = 10.0
 """Weight that a class must have learnt before its rows are scored."""

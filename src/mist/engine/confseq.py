@@ -17,7 +17,7 @@ import math
 
 import numpy as np
 
-from mist.engine.compiled import exact
+from mist.engine.compiled import allocating, exact
 from mist.engine.thresholds import binary_masses, left_masses
 
 RATE = 1.0 / 500.0
@@ -183,7 +183,7 @@ def gap_radius(total, known, variances, gains, best, second, log_term, independe
     return demand + noise(total, known[:, best], log_term)
 
 
-@exact
+@allocating
 def leaf_radius(
     tree,
     missing,

@@ -11,7 +11,7 @@ import math
 
 import numpy as np
 
-from mist.engine.compiled import exact, inlined
+from mist.engine.compiled import allocating, exact, inlined
 from mist.engine.thresholds import binary_masses, left_masses
 
 TIE = 1e-12
@@ -57,7 +57,7 @@ def first_largest(gains):
     return best
 
 
-@exact
+@allocating
 def best_splits(
     tree, missing, sketch, cells, candidates, entropy, balanced, allowed, gains, splits
 ):

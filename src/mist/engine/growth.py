@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mist.engine import thresholds, trials
-from mist.engine.components import meet_columns
 from mist.engine.conformity import count_masses, reserve_classes
 from mist.engine.confseq import leaf_radius, noise
 from mist.engine.criterion import best_splits, leaf_impurity, radius
@@ -126,8 +125,8 @@ def learn(
                 reserve_missing(state)
             elif hole > row:
                 end = hole
-        if state.mixture is not None and state.missing is not None:
-            end = row + meet_columns(state, X[row:end], weights[row:end])
+        if state.missing is not None:
+            end = row + state.kind.meet(state, X[row:end], weights[row:end])
         while row < end:
             first = row
             row, leaf = advance(
@@ -159,8 +158,7 @@ def _predict_one(
         state.tree,
         None,
         state.sketch,
-        state.view,
-        state.mixture,
+        state.model,
         True,
         state.binary,
         state.options,

@@ -13,14 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from mist.engine import components, joint, kll
-from mist.engine.moments import refresh_leaf
+from mist.engine import joint, kll
+from mist.engine.leafmodel import Side
 from mist.engine.state import (
-    GAUSSIAN,
     HIGH,
     LOW,
     M2,
-    MAJORITY,
     MEAN,
     N_NODES,
     State,
@@ -149,6 +147,7 @@ def split_leaf(
             clear_leaf(tree, slot, child, orphan)
         else:
             slot = new_leaf(tree, child, orphan)
+        state.kind.begin(state, slot)
         if missing is not None:
             missing.leaf[slot] = 0.0
         if orphan:
@@ -183,19 +182,15 @@ def split_leaf(
             missing.leaf[slot] = missing.cell[born].sum(axis=0)
         stats[born, MEAN, feature] = np.where(own > 0, new_mean, 0.0)
         stats[born, M2, feature] = np.where(own > 0, new_variance, 0.0) * own
+        this = Side(feature, v, side == 0, to_this_side)
         if together:
-            joint.inherit(state, slot, old, born, feature, v, side == 0, to_this_side)
-        elif state.mixture is not None:
-            components.inherit(state, old, born, feature, v, side == 0, to_this_side)
+            joint.inherit(state, slot, old, born, this)
+        else:
+            state.kind.inherit(state, old, born, this, None)
         tree.leaves.weight[slot] = cells.weight[born].sum()
         tree.spread[slot] = stats[born, M2].sum(axis=0)
         nodes.mass[child] = cells.mass[born].sum()
-        if state.mixture is not None:
-            components.pool(state, slot)
-        elif state.options.leaf != MAJORITY:
-            refresh_leaf(
-                tree, missing, slot, state.options.n_numeric, state.options.leaf == GAUSSIAN
-            )
+        state.kind.refresh(state, slot)
     give_back(state, parents)
 
 
@@ -204,8 +199,7 @@ def give_back(state: State, detached: Array) -> None:
     for cell in detached.tolist():
         if state.sketch is not None:
             kll.free_sketch(state.tree, state.sketch, cell)
-        if state.mixture is not None:
-            components.release(state.mixture, cell)
+        state.kind.release(state, cell)
     free_cells(state.tree, detached)
 
 

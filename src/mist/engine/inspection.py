@@ -47,7 +47,7 @@ def leaf_masses(state: State) -> Array:
 
 
 def leaf_bytes(state: State, leaf: int) -> int:
-    """Bytes of what a leaf's cells hold: moments, caches and sketches."""
+    """Bytes of what a leaf's cells hold: moments, caches, sketches and what its model keeps."""
     cells = leaf_cells(state.tree, leaf)
     n = state.tree.spread[leaf].nbytes
     per_cell = [state.tree.cells, state.tree.stats]
@@ -59,10 +59,8 @@ def leaf_bytes(state: State, leaf: int) -> int:
         per_cell += [sketch.sizes, sketch.ends, sketch.medians]
         blocks = records.room[cells[records.start[cells] >= 0]]
         rows = int(sketch.plan[ROOMS, blocks].sum())
-        pools = 1 if state.view is None else 3
-        n += pools * rows * state.options.n_numeric * sketch.items.itemsize
-    if state.view is not None:
-        per_cell.append(state.view.count)
+        n += rows * state.options.n_numeric * sketch.items.itemsize
+    n += state.kind.nbytes(state, leaf)
     return int(n + len(cells) * sum(a[:1].nbytes for a in per_cell))
 
 

@@ -15,8 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from mist.engine import components, kll
-from mist.engine.compiled import exact
+from mist.engine import kll
+from mist.engine.compiled import allocating, exact
+from mist.engine.leafmodel import Side, view_of
 from mist.engine.state import HIGH, LOW, M2, MEAN, TOTALS, State, reserve_items
 
 LEAST_POINTS = 4
@@ -28,16 +29,7 @@ LEAST_REST = 1e-6
 Array = np.ndarray[Any, Any]
 
 
-def inherit(
-    state: State,
-    slot: int,
-    parents: Array,
-    born: Array,
-    feature: int,
-    v: float,
-    left: bool,
-    takes_unknown: bool,
-) -> None:
+def inherit(state: State, slot: int, parents: Array, born: Array, side: Side) -> None:
     """Give new cells what the split column tells of their numeric columns, and their sketches.
 
     Parameters
@@ -49,43 +41,41 @@ def inherit(
         The leaf of the new cells.
     parents, born : ndarray of int
         Cells that are detached, and the cells that take after them.
-    feature : int
-        Split column, in internal order.
-    v : float
-        Threshold.
-    left : bool
-        Whether the cells are those of the side x <= v.
-    takes_unknown : bool
-        Whether rows without a value in the split column go to this side.
+    side : Side
+        The side of the split that the cells stand for.
     """
-    numeric = feature < state.options.n_numeric
 
     def told(parent: int) -> tuple[float, float] | None:
-        return side_moments(state, parent, feature, v, left) if numeric else None
+        numeric = side.feature < state.options.n_numeric
+        return side_moments(state, parent, side) if numeric else None
 
-    if state.mixture is not None:
-        components.inherit(state, parents, born, feature, v, left, takes_unknown, told)
+    state.kind.inherit(state, parents, born, side, told)
     for parent, cell in zip(parents.tolist(), born.tolist(), strict=True):
-        if state.mixture is not None:
-            _follow_components(state, parent, cell)
-        elif numeric and state.options.products:
-            _follow_products(state, parent, cell, feature, told(parent))
-        else:
-            _keep_products(state, parent, cell)
-        inherit_sketch(state, slot, parent, cell, feature, v, left)
+        inherit_sketch(state, slot, parent, cell, side)
 
 
-def _follow_components(state: State, parent: int, cell: int) -> None:
-    """The components of a class weigh what the class does, and its moments are theirs."""
-    mixture, tree = state.mixture, state.tree
-    cells, n = tree.cells, state.options.n_numeric
-    whole = mixture.cells.total
-    mass = cells.mass[cell] / cells.mass[parent] * whole[parent] / whole[cell]
-    evidence = cells.weight[cell] / cells.weight[parent] * whole[parent] / whole[cell]
-    components.scale_components(state, cell, mass, evidence)
-    mean, variance = components.overall_moments(state, cell)
-    tree.stats[cell, MEAN] = mean
-    tree.stats[cell, M2, :n] = variance * _seen(state, cell)
+def follow(
+    state: State, parent: int, cell: int, side: Side, told: tuple[float, float] | None
+) -> None:
+    """Change the moments of a cell, and its products of deviations, along with the split column.
+
+    Parameters
+    ----------
+    state : State
+        The model; changed in place.
+    parent, cell : int
+        A detached cell, and the cell that takes after it.
+    side : Side
+        The side of the split that the cell stands for.
+    told : (float, float) or None
+        Mean and variance of the split column there; without them it is as it stands.
+    """
+    numeric = side.feature < state.options.n_numeric
+    if numeric and state.options.products and seen(state, cell)[side.feature] > 0.0:
+        _follow_products(state, parent, cell, side.feature, told)
+    else:
+        cells, products = state.tree.cells, state.tree.products
+        products[cell] = products[parent] * (cells.weight[cell] / cells.weight[parent])
 
 
 def _follow_products(
@@ -93,28 +83,18 @@ def _follow_products(
 ) -> None:
     tree, a = state.tree, state.options.n_numeric
     weight = tree.cells.weight[cell]
-    seen = _seen(state, cell)
-    if not seen[feature] > 0.0:
-        _keep_products(state, parent, cell)
-        return
+    weights = seen(state, cell)
     # Without a sketch the split column is as it stands, a truncated Gaussian.
-    at, variance = told or (tree.stats[cell, MEAN, feature], _variances(state, cell)[feature])
+    at, variance = told or (tree.stats[cell, MEAN, feature], variances(state, cell)[feature])
     mean = tree.stats[parent, MEAN, :a]
     mean, S = condition(mean, class_covariance(state, parent), feature, float(at), variance)
-    known = seen > 0.0
+    known = weights > 0.0
     tree.stats[cell, MEAN, :a][known] = mean[known]
     tree.stats[cell, MEAN, feature] = at
-    tree.stats[cell, M2, :a] = np.maximum(np.diag(S), 0.0) * seen
-    tree.stats[cell, M2, feature] = variance * seen[feature]
+    tree.stats[cell, M2, :a] = np.maximum(np.diag(S), 0.0) * weights
+    tree.stats[cell, M2, feature] = variance * weights[feature]
     rows, columns = np.tril_indices(a)
-    tree.products[cell] = (S * np.outer(seen, seen) / weight)[rows, columns]
-
-
-def _keep_products(state: State, parent: int, cell: int) -> None:
-    cells = state.tree.cells
-    state.tree.products[cell] = state.tree.products[parent] * (
-        cells.weight[cell] / cells.weight[parent]
-    )
+    tree.products[cell] = (S * np.outer(weights, weights) / weight)[rows, columns]
 
 
 def left_shares(state: State, parents: Array, feature: int, v: float, gaussian: Array) -> Array:
@@ -129,13 +109,11 @@ def left_shares(state: State, parents: Array, feature: int, v: float, gaussian: 
     return out
 
 
-def side_moments(
-    state: State, cell: int, feature: int, v: float, left: bool
-) -> tuple[float, float] | None:
-    """Mean and variance of a class on one side of a threshold, if its sketch can tell."""
+def side_moments(state: State, cell: int, side: Side) -> tuple[float, float] | None:
+    """Mean and variance of a class on one side of a split, if its sketch can tell."""
     points, weights = points_of(state, cell)
-    values = points[:, feature]
-    kept = (values <= v) if left else (values > v) & (values < np.inf)
+    values, v = points[:, side.feature], side.threshold
+    kept = (values <= v) if side.left else (values > v) & (values < np.inf)
     if np.count_nonzero(kept) < LEAST_POINTS:
         return None
     mean = np.average(values[kept], weights=weights[kept])
@@ -184,29 +162,27 @@ def class_covariance(state: State, cell: int) -> Array:
     """
     tree, a = state.tree, state.options.n_numeric
     weight = tree.cells.weight[cell]
-    seen = _seen(state, cell)
-    both = np.outer(seen, seen) / weight
+    weights = seen(state, cell)
+    both = np.outer(weights, weights) / weight
     S = np.zeros((a, a))
     rows, columns = np.tril_indices(a)
     S[rows, columns] = S[columns, rows] = tree.products[cell]
     S = np.divide(S, both, out=np.zeros_like(S), where=both > 0.0)
-    variance = _variances(state, cell)
+    variance = variances(state, cell)
     limit = np.sqrt(np.outer(variance, variance))
     S = np.clip(S, -limit, limit)
     np.fill_diagonal(S, variance)
     return S
 
 
-def inherit_sketch(
-    state: State, slot: int, parent: int, cell: int, feature: int, v: float, left: bool
-) -> None:
+def inherit_sketch(state: State, slot: int, parent: int, cell: int, side: Side) -> None:
     """Give a cell its parent's sketch: the split column cut, the others weighted accordingly.
 
     A value of another column counts by the probability that its row is on this side, as it would
     be in a Gaussian. So values stay where they are, and what is special about them, such as a
     value that most rows have, is kept. The weight of the sketch falls as that of the cell.
     """
-    tree, cells = state.tree, state.tree.cells
+    tree, cells, feature = state.tree, state.tree.cells, side.feature
     full = tree.leaves.sketched[slot] >= state.options.sketched_classes
     empty = cells.start[parent] < 0 or cells.used[parent] == 0
     if state.sketch is None or empty or full:
@@ -217,11 +193,12 @@ def inherit_sketch(
     ends = state.sketch.ends[parent].copy()
     weighted = np.where(known, weights[:, None], 0.0)
     if feature < state.options.n_numeric:
-        covariance, variance = _covariances_with(state, parent, feature)
+        covariance, variance = state.kind.covariances_with(state, parent, feature)
         mean = state.tree.stats[parent, MEAN, : points.shape[1]]
-        weigh_by_side(points, weighted, mean, covariance, variance, feature, v, left)
+        v = side.threshold
+        weigh_by_side(points, weighted, mean, covariance, variance, feature, v, side.left)
         own = weighted[:, feature]
-        if left:
+        if side.left:
             ends[HIGH, feature] = min(ends[HIGH, feature], v)
         elif own.any():
             ends[LOW, feature] = points[own > 0.0, feature].min()
@@ -238,7 +215,7 @@ def inherit_sketch(
     lacking = kll.block_lacking(tree, state.sketch, m)
     if lacking > 0:
         reserve_items(state, lacking)
-    kll.fill(tree, state.sketch, state.view, cell, rows, level)
+    kll.fill(tree, state.sketch, view_of(state.model), cell, rows, level)
     state.sketch.ends[cell] = ends
     tree.leaves.sketched[slot] += 1
 
@@ -280,16 +257,10 @@ def weigh_by_side(points, weights, mean, covariance, variance, feature, v, left)
                 weights[i, j] *= 0.5 * math.erfc(sign * z / math.sqrt(2.0))
 
 
-def _covariances_with(state: State, parent: int, feature: int) -> tuple[Array, Array]:
-    """Covariance of a class's numeric columns with one of them, and their variances."""
-    if state.mixture is not None:
-        return components.overall_covariances(state, parent, feature)
-    if not state.options.products:
-        n = state.options.n_numeric
-        variance = _variances(state, parent)
-        return np.where(np.arange(n) == feature, variance, 0.0), variance
-    S = class_covariance(state, parent)
-    return S[:, feature], np.diag(S)
+def independent(state: State, cell: int, feature: int) -> tuple[Array, Array]:
+    """Covariances of independent numeric columns with one of them, and their variances."""
+    variance = variances(state, cell)
+    return np.where(np.arange(len(variance)) == feature, variance, 0.0), variance
 
 
 def _unknown_share(state: State, cell: int, feature: int) -> float:
@@ -297,19 +268,20 @@ def _unknown_share(state: State, cell: int, feature: int) -> float:
     return float(1.0 - state.missing.cell[cell, feature] / state.tree.cells.weight[cell])
 
 
-def _variances(state: State, cell: int) -> Array:
+def variances(state: State, cell: int) -> Array:
     """Variance of each numeric column, 0 where there is no value."""
-    seen = _seen(state, cell)
-    M = state.tree.stats[cell, M2, : len(seen)]
-    return np.divide(M, seen, out=np.zeros(len(seen)), where=seen > 0.0)
+    weights = seen(state, cell)
+    M = state.tree.stats[cell, M2, : len(weights)]
+    return np.divide(M, weights, out=np.zeros(len(weights)), where=weights > 0.0)
 
 
-def _seen(state: State, cell: int) -> Array:
+def seen(state: State, cell: int) -> Array:
     """Weight behind the moments of each numeric column."""
     n = state.options.n_numeric
     if state.missing is None:
         return np.full(n, state.tree.cells.weight[cell])
-    return state.missing.cell[cell, :n]
+    weights: Array = state.missing.cell[cell, :n]
+    return weights
 
 
 def points_of(state: State, cell: int) -> tuple[Array, Array]:
@@ -323,7 +295,7 @@ def points_of(state: State, cell: int) -> tuple[Array, Array]:
     return sketch.items[start : start + cells.used[cell]].copy(), weights
 
 
-@exact
+@allocating
 def resampled(points, weights, unknown, m):
     """The middles of m equal parts of every column; +inf for the part that is unknown."""
     n, a = points.shape

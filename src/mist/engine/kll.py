@@ -114,7 +114,9 @@ def fill(tree, sketch, view, cell, rows, level):
     cells, m = tree.cells, len(rows)
     new_sketch(tree, sketch, view, cell, m)
     start, room = cells.start[cell], sketch.plan[ROOMS, cells.room[cell]]
-    sketch.items[start : start + m] = rows
+    for k in range(m):
+        for j in range(rows.shape[1]):
+            sketch.items[start + k, j] = rows[k, j]
     cells.used[cell] = m
     cells.levels[cell] = level + 1
     sketch.sizes[cell, level] = m

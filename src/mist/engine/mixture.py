@@ -18,9 +18,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mist.engine.compiled import exact, inlined
+from mist.engine.compiled import allocating, exact, inlined
 from mist.engine.gaussians import (
     Gaussians,
+    Seen,
     Space,
     absorb,
     absorb_seen,
@@ -121,6 +122,14 @@ class Mixture(NamedTuple):
     growth: Growth
 
 
+class MixtureSeen(NamedTuple):
+    """What components know of each column, once a value was missing: `Missing.model`."""
+
+    own: Seen
+    candidates: Seen
+    pooled: Any  # float64 (leaves, a): `Missing.leaf` when the covariance was pooled
+
+
 def growth_of(n_numeric: int, n_known: int, most: int) -> Growth:
     """Return the numbers for so many numeric columns and so many components of a class.
 
@@ -170,7 +179,7 @@ class Room(NamedTuple):
     space: Space
 
 
-@exact
+@allocating
 def make_room(mixture):
     """Return room for the loops over rows."""
     growth = mixture.growth
@@ -271,7 +280,7 @@ def _add_up(mixture, missing, cell, out, known, begin):
             n += own.head.weight[component]
             if missing is not None:
                 for j in range(a):
-                    known[j] += missing.mixture.own.weight[component, j]
+                    known[j] += missing.model.own.weight[component, j]
         component = mixture.components.next[component]
     return n
 
@@ -305,7 +314,7 @@ def _refresh_learner(tree, mixture, missing, cell, component, base, room):
         _add_floor(tree, missing, cell, a, q / (n + q), S)
         own.head.constant[component] = base + factorise(S, own.factor[component], low, a)
     else:
-        seen = missing.mixture.own
+        seen = missing.model.own
         for at in range(S.size):
             S[at] = q * within[at]
         _add_floor(tree, missing, cell, a, q, S)
@@ -339,13 +348,13 @@ def _refresh_component(tree, mixture, missing, leaf, cell, component, room):
     be missing, ``room[3]`` the weights of its columns.
     """
     own, a = mixture.own, mixture.growth.n_numeric
-    seen = None if missing is None else missing.mixture.own
+    seen = None if missing is None else missing.model.own
     base = learn_odds(own, seen, component, a)
     several = mixture.cells.n[cell] > 1
     if missing is not None:
-        several |= missing.mixture.own.ready[component] == 1
+        several |= missing.model.own.ready[component] == 1
         for j in range(a):
-            missing.mixture.own.made[component, j] = missing.mixture.own.weight[component, j]
+            missing.model.own.made[component, j] = missing.model.own.weight[component, j]
     if several:
         _refresh_learner(tree, mixture, missing, cell, component, base, room)
     mixture.components.zeros[component] = base
@@ -379,7 +388,7 @@ def _refresh_predictor(mixture, missing, leaf, cell, component, room):
                 S[at] = (own.m2[component, at] + prior * S[at]) / (n + prior)
         logs = factorise(S, mixture.factor[component], room[2], a)
     else:
-        weight, known, pooling = missing.mixture.own.weight, room[3], room[2]
+        weight, known, pooling = missing.model.own.weight, room[3], room[2]
         whole = 0.0
         k = mixture.cells.first[cell]
         while k >= 0:
@@ -416,7 +425,7 @@ def _refresh_candidate(tree, mixture, missing, cell, g, room):
         base = learn_odds(candidates, None, g, a)
         logs = factorise(S, candidates.factor[g], room[2], a)
     else:
-        seen = missing.mixture.candidates
+        seen = missing.model.candidates
         for at in range(S.size):
             S[at] = candidates.m2[g, at]
         for j in range(a):
@@ -458,7 +467,7 @@ def refresh_pool(tree, mixture, missing, leaf, room):
     if missing is not None:
         n, columns = 0.0, 0
         for j in range(a):
-            missing.mixture.pooled[leaf, j] = missing.leaf[leaf, j]
+            missing.model.pooled[leaf, j] = missing.leaf[leaf, j]
             n += known[j]
             columns += known[j] > 0.0
         n /= max(columns, 1)
@@ -503,7 +512,7 @@ def _packed_shrinkage(S, n, n_columns):
 def _candidate_score(mixture, missing, whole, g, X, i, room):
     candidates, a = mixture.candidates, mixture.growth.n_numeric
     constant = candidates.head.constant[g]
-    if missing is not None and (missing.mixture.candidates.uneven[g] or not whole):
+    if missing is not None and (missing.model.candidates.uneven[g] or not whole):
         return log_density(candidates, candidates.factor, constant, g, X, i, a, room.space)
     constant += binary_score(candidates.odds, g, X, i, a)
     away = distance(candidates.factor, candidates.mean, g, X, i, a, room.row, np.inf)
@@ -526,7 +535,7 @@ def _learn_candidate(tree, mixture, missing, whole, cell, g, X, i, w, room):
     if missing is None:
         absorb(candidates, g, X, i, w, a)
     else:
-        seen = missing.mixture.candidates
+        seen = missing.model.candidates
         if not whole:
             seen.uneven[g] = 1
             if not seen.ready[g] and lacks_known(seen, g, X, i, a):
@@ -638,7 +647,7 @@ def learn_mixture(tree, mixture, missing, leaf, cell, X, i, w, room):
     if cells.first[cell] < 0:
         component = new_component(mixture, cell)
         if missing is not None:
-            forget_columns(missing.mixture.own, component)
+            forget_columns(missing.model.own, component)
     n = _responsibilities(tree, mixture, missing, whole, cell, X, i, room)
     due = False
     k = 0
@@ -670,14 +679,14 @@ def learn_mixture(tree, mixture, missing, leaf, cell, X, i, w, room):
     if missing is not None:
         for j in range(growth.n_numeric):
             known = missing.leaf[leaf, j]
-            stale |= known > 0.0 and known >= 2.0 * missing.mixture.pooled[leaf, j]
+            stale |= known > 0.0 and known >= 2.0 * missing.model.pooled[leaf, j]
     if stale or weight <= growth.pool_always:
         refresh_pool(tree, mixture, missing, leaf, factors)
     component = cells.first[cell]
     while component >= 0:
         worn = own.head.weight[component] >= (1.0 + growth.own_pace) * own.head.fresh[component]
         if missing is not None:
-            seen = missing.mixture.own
+            seen = missing.model.own
             worn |= seen.uneven[component] == 1 and has_news(seen, component)
         if worn:
             _within(mixture, missing, cell, factors[0], factors[3])
@@ -698,7 +707,7 @@ def forget_columns(seen, g):
 @exact
 def _learn_component(tree, mixture, missing, whole, leaf, cell, component, X, i, w, room):
     """Learn a row into a component of a model that knows missing values."""
-    seen, own, a = missing.mixture.own, mixture.own, mixture.growth.n_numeric
+    seen, own, a = missing.model.own, mixture.own, mixture.growth.n_numeric
     if not whole:
         seen.uneven[component] = 1
         if not seen.ready[component] and lacks_known(seen, component, X, i, a):
@@ -725,7 +734,7 @@ def _responsibilities(tree, mixture, missing, whole, cell, X, i, room):
         score = components.log_mass[component] + own.head.constant[component]
         slow = False
         if missing is not None:
-            slow = not whole or missing.mixture.own.uneven[component] == 1
+            slow = not whole or missing.model.own.uneven[component] == 1
         if slow:
             score = log_density(own, own.factor, score, component, X, i, a, room.space)
         else:
@@ -759,7 +768,7 @@ def mixture_score_missing(mixture, missing, whole, leaf, cell, X, i, room, need)
     component = mixture.cells.first[cell]
     if missing is not None:
         while component >= 0:
-            uneven |= missing.mixture.own.uneven[component] == 1
+            uneven |= missing.model.own.uneven[component] == 1
             component = components.next[component]
     if not uneven:
         return mixture_score(mixture, cell, X, i, room.row, need)

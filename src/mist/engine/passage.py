@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from mist.engine.components import reserve_components, tend
 from mist.engine.state import State, reserve_cells, reserve_items
 from mist.engine.stream import ATTEMPT, FULL_CELLS, FULL_ITEMS, TEND, Notes, run
 
@@ -37,8 +36,7 @@ def advance(
         state.tree,
         state.missing,
         state.sketch,
-        state.view,
-        state.mixture,
+        state.model,
         state.binary,
         state.options,
         X,
@@ -53,12 +51,11 @@ def advance(
     )
     if reason == FULL_CELLS:
         reserve_cells(state, 1)
-        if state.mixture is not None:
-            reserve_components(state, 1)
+        state.kind.reserve_row(state)
     elif reason == FULL_ITEMS:
         reserve_items(state, detail)
     elif reason == TEND:
-        tend(state, detail)
+        state.kind.tend(state, detail)
         return row, _due(state, int(state.tree.cells.leaf[detail]))
     return row, detail if reason == ATTEMPT else -1
 

@@ -1,8 +1,9 @@
 """The arrays that are the tree, and how they grow.
 
 Everything a model has learnt is in the arrays below, grouped into named tuples that the
-compiled functions take as arguments. The groups `Missing`, `Sketch` and `View` are
-``None`` until they are needed, and then the code that would use them is never compiled.
+compiled functions take as arguments. The groups `Missing` and `Sketch` are ``None`` until they are
+needed, and then the code that would use them is never compiled. What a leaf predictor keeps beside
+them is told in `mist.engine.leafmodel`.
 """
 
 from __future__ import annotations
@@ -12,8 +13,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mist.engine.compiled import exact, inlined
-from mist.engine.gaussians import Gaussians, Seen, new_seen
+from mist.engine.arrays import grown
+from mist.engine.arrays import wider as with_columns
+from mist.engine.compiled import allocating, exact, inlined
+from mist.engine.leafmodel import LeafModel, kind_of
 from mist.engine.records import new_records
 
 # Where each number stands in `Tree.counters`.
@@ -35,10 +38,6 @@ LEVELS = 40
 
 MIN_ROOM = 4
 """Rows of the smallest block of a sketch."""
-
-GAUSSIAN, SKETCH, MAJORITY, FULL, MIXTURE = range(5)
-"""Kinds of leaf predictor, as they stand in `Options.leaf`."""
-
 
 NODE = np.dtype(
     [
@@ -111,15 +110,7 @@ class Missing(NamedTuple):
     cell: Any  # float64 (cells, d)
     leaf: Any  # float64 (leaves, d)
     scale: Any  # float64 (d,)
-    mixture: Any  # a MixtureSeen, or None where leaves keep no covariances
-
-
-class MixtureSeen(NamedTuple):
-    """What components know of each column."""
-
-    own: Seen
-    candidates: Seen
-    pooled: Any  # float64 (leaves, a): `Missing.leaf` when the covariance was pooled
+    model: Any  # the same for what the leaf model keeps, or None
 
 
 class Sketch(NamedTuple):
@@ -132,18 +123,9 @@ class Sketch(NamedTuple):
     plan: Any  # int64 (4, LEVELS + 1): ROOMS, TOTALS, CAPS, FREE
 
 
-class View(NamedTuple):
-    """Sorted columns of every sketch with cumulative weights (MIST-K)."""
-
-    values: Any  # float64: blocks as in `Sketch.items`, column after column
-    mass: Any  # float64: cumulative weight up to and including the value
-    count: Any  # int64 (cells, numeric columns): values that are not missing
-
-
 class Options(NamedTuple):
     """The numbers that compiled code needs."""
 
-    leaf: int
     seed: int
     n_numeric: int
     grace_period: int
@@ -152,6 +134,7 @@ class Options(NamedTuple):
     smoothing: float
     balanced: bool  # classes are equally probable before a row is seen
     products: bool  # every class at a leaf keeps the products of its deviations
+    max_components: int  # Gaussians of a class at a leaf
 
 
 @dataclass
@@ -161,11 +144,15 @@ class State:
     tree: Tree
     missing: Missing | None
     sketch: Sketch | None
-    view: View | None
-    mixture: Any  # a `mist.engine.mixture.Mixture`, or None
+    model: Any  # named tuple of a `mist.engine.leafmodel.LeafModel`
     options: Options
     trials: dict[int, Any] = field(default_factory=dict)  # leaf: `mist.engine.trials.Batch`
     conformity: Any = None  # a `mist.engine.conformity.Conformity`, or None
+
+    @property
+    def kind(self) -> LeafModel:
+        """What the leaf model is."""
+        return kind_of(self.model)
 
     @property
     def nbytes(self) -> int:
@@ -226,18 +213,15 @@ def sketch_plan(sketch_size: int) -> np.ndarray:
     return plan
 
 
-def _new_sketches(options: Options, sketch_size: int, n_cells: int) -> tuple[Sketch, View | None]:
+def _new_sketch(options: Options, sketch_size: int, n_cells: int) -> Sketch:
     n = options.n_numeric
-    sketch = Sketch(
+    return Sketch(
         items=np.zeros((0, n)),
         sizes=np.zeros((n_cells, LEVELS), np.int64),
         ends=np.zeros((n_cells, 2, n)),
         medians=np.zeros((n_cells, n)),
         plan=sketch_plan(sketch_size),
     )
-    if options.leaf != SKETCH:
-        return sketch, None
-    return sketch, View(np.zeros(0), np.zeros(0), np.zeros((n_cells, n), np.int64))
 
 
 def packed_size(n: int) -> int:
@@ -245,12 +229,7 @@ def packed_size(n: int) -> int:
     return n * (n + 1) // 2
 
 
-def new_state(
-    n_features: int,
-    options: Options,
-    sketch_size: int | None,
-    mixture: Any = None,
-) -> State:
+def new_state(n_features: int, options: Options, sketch_size: int | None, kind: LeafModel) -> State:
     """State of a model that has learnt nothing.
 
     Parameters
@@ -261,8 +240,8 @@ def new_state(
         Numbers for the compiled code.
     sketch_size : int or None
         Capacity k of the quantile sketches; None for a model without sketches.
-    mixture : Mixture or None, default=None
-        Room for components, where leaves keep them.
+    kind : LeafModel
+        What the leaves keep beside moments and sketches.
 
     Returns
     -------
@@ -283,24 +262,15 @@ def new_state(
         totals=np.zeros(0),
     )
     tree.counters[FREE_CELL], tree.counters[N_CONSTANT] = -1, d
-    sketch, view = None, None
+    sketch = None
     if sketch_size is not None and options.n_numeric > 0:
-        sketch, view = _new_sketches(options, sketch_size, n_cells)
-    state = State(tree, None, sketch, view, mixture, options)
+        sketch = _new_sketch(options, sketch_size, n_cells)
+    state = State(tree, None, sketch, kind.new(options, n_features), options)
     new_leaf(tree, new_node(tree, -1), 0)
     return state
 
 
 # --- growth: by half, so that at most a third of an array is spare -------------------------
-
-
-def grown(array: Any, n: int) -> Any:
-    """Return an array with room for n entries, the new ones zero."""
-    if n <= len(array):
-        return array
-    out = np.zeros((n, *array.shape[1:]), array.dtype).view(type(array))
-    out[: len(array)] = array
-    return out
 
 
 def next_size(n: int, needed: int) -> int:
@@ -322,15 +292,7 @@ def reserve_nodes(state: State) -> None:
     )
     if state.missing is not None:
         state.missing = state.missing._replace(leaf=grown(state.missing.leaf, n_leaves))
-        seen = state.missing.mixture
-        if seen is not None:
-            seen = seen._replace(pooled=grown(seen.pooled, n_leaves))
-            state.missing = state.missing._replace(mixture=seen)
-    if state.mixture is not None:
-        state.mixture = state.mixture._replace(
-            pooled=grown(state.mixture.pooled, n_leaves),
-            fresh=grown(state.mixture.fresh, n_leaves),
-        )
+    state.kind.reserve_leaves(state, n_leaves)
 
 
 def reserve_cells(state: State, n_more: int) -> None:
@@ -356,12 +318,7 @@ def reserve_cells(state: State, n_more: int) -> None:
         state.sketch = s._replace(
             sizes=grown(s.sizes, n), ends=grown(s.ends, n), medians=grown(s.medians, n)
         )
-    if state.view is not None:
-        state.view = state.view._replace(count=grown(state.view.count, n))
-    if state.mixture is not None:
-        cells = grown(state.mixture.cells, n)
-        cells.first[len(state.mixture.cells) :] = -1
-        state.mixture = state.mixture._replace(cells=cells)
+    state.kind.reserve_cells(state, n)
 
 
 def reserve_codes(state: State, n_codes: int) -> None:
@@ -375,12 +332,10 @@ def reserve_items(state: State, n_rows: int) -> None:
     """Make room for so many more rows in the pool of the sketches."""
     sketch = state.sketch
     assert sketch is not None
-    have, width = sketch.items.shape
+    have = len(sketch.items)
     want = max(int(state.tree.counters[N_ITEMS]) + n_rows, have + have // 4)
     state.sketch = sketch._replace(items=grown(sketch.items, want))
-    if state.view is not None:
-        values, mass = (grown(a, want * width) for a in (state.view.values, state.view.mass))
-        state.view = state.view._replace(values=values, mass=mass)
+    state.kind.reserve_items(state, want)
 
 
 def reserve_missing(state: State) -> None:
@@ -390,59 +345,7 @@ def reserve_missing(state: State) -> None:
         cell=np.repeat(tree.cells.weight[:, None], d, axis=1),
         leaf=np.repeat(tree.leaves.weight[:, None], d, axis=1),
         scale=np.repeat(tree.nodes.mass[0], d),
-        mixture=seen_so_far(state),
-    )
-
-
-def seen_so_far(state: State) -> MixtureSeen | None:
-    """What components know of each column as long as nothing was missing."""
-    mixture, a = state.mixture, state.options.n_numeric
-    if mixture is None:
-        return None
-    own, candidates = (
-        new_seen(pool.head, a, state.n_features - a) for pool in (mixture.own, mixture.candidates)
-    )
-    return MixtureSeen(own, candidates, np.repeat(mixture.fresh[:, None], a, axis=1))
-
-
-def _widen_mixture(state: State, n_more: int) -> None:
-    """Add columns that no component knows; new entries of packed matrices stand at their ends."""
-    mixture, missing, at = state.mixture, state.missing, state.options.n_numeric
-    assert missing is not None
-    more = packed_size(at + n_more) - packed_size(at)
-
-    def wider(array: Any, n: int, place: int) -> Any:
-        new = np.zeros((len(array), n), array.dtype)
-        return np.concatenate([array[:, :place], new, array[:, place:]], axis=1)
-
-    def longer(array: Any) -> Any:
-        return wider(array, more, packed_size(at))
-
-    def pool(gaussians: Gaussians) -> Gaussians:
-        return gaussians._replace(
-            mean=wider(gaussians.mean, n_more, at),
-            m2=longer(gaussians.m2),
-            factor=longer(gaussians.factor),
-        )
-
-    def known(seen: Seen) -> Seen:
-        return seen._replace(
-            weight=wider(seen.weight, n_more, at),
-            made=wider(seen.made, n_more, at),
-            variance=wider(seen.variance, n_more, at),
-            uneven=np.ones_like(seen.uneven),
-        )
-
-    state.mixture = mixture._replace(
-        own=pool(mixture.own),
-        factor=longer(mixture.factor),
-        pooled=longer(mixture.pooled),
-        candidates=pool(mixture.candidates),
-        growth=mixture.growth._replace(n_numeric=at + n_more),
-    )
-    seen = missing.mixture
-    state.missing = missing._replace(
-        mixture=MixtureSeen(known(seen.own), known(seen.candidates), wider(seen.pooled, n_more, at))
+        model=state.kind.missing(state),
     )
 
 
@@ -453,15 +356,13 @@ def widen(state: State, n_more: int, sketch_size: int | None) -> None:
     """
     if state.missing is None:
         reserve_missing(state)
-    if state.mixture is not None:
-        _widen_mixture(state, n_more)
-    tree, missing, sketch, view = state.tree, state.missing, state.sketch, state.view
+    state.kind.widen(state, n_more)
+    tree, missing, sketch = state.tree, state.missing, state.sketch
     assert missing is not None
     at = state.options.n_numeric
 
     def wider(array: Any, fill: float = 0.0) -> Any:
-        new = np.full((*array.shape[:-1], n_more), fill, array.dtype)
-        return np.concatenate([array[..., :at], new, array[..., at:]], axis=-1)
+        return with_columns(array, n_more, at, fill=fill)
 
     for leaf, batch in state.trials.items():
         for trial in batch.trials:
@@ -485,20 +386,12 @@ def widen(state: State, n_more: int, sketch_size: int | None) -> None:
     state.options = state.options._replace(n_numeric=at + n_more)
     if sketch is None:
         if sketch_size is not None:
-            state.sketch, state.view = _new_sketches(state.options, sketch_size, len(tree.cells))
+            state.sketch = _new_sketch(state.options, sketch_size, len(tree.cells))
         return
     ends = wider(sketch.ends, np.inf)
     ends[:, HIGH, at:] = -np.inf
     items = wider(sketch.items, np.inf)
     state.sketch = sketch._replace(items=items, ends=ends, medians=wider(sketch.medians, np.nan))
-    if view is not None:
-        values, mass = np.zeros(items.size), np.zeros(items.size)
-        for cell in np.flatnonzero(tree.cells.start >= 0):
-            start, n = tree.cells.start[cell], sketch.plan[ROOMS, tree.cells.room[cell]] * at
-            old, new = start * at, start * (at + n_more)
-            values[new : new + n] = view.values[old : old + n]
-            mass[new : new + n] = view.mass[old : old + n]
-        state.view = View(values, mass, wider(view.count))
 
 
 # --- nodes, leaves and cells as records ------------------------------------------------------
@@ -636,7 +529,7 @@ def new_cell(tree, leaf, code):
     return cell
 
 
-@exact
+@allocating
 def leaf_cells(tree, leaf):
     """Cells of a leaf, in order of creation."""
     out = np.empty(tree.leaves.n_cells[leaf], np.int64)
@@ -669,7 +562,7 @@ def free_cells(tree, detached):
         tree.counters[FREE_CELL] = cell
 
 
-@exact
+@allocating
 def append_cells(tree, leaf, codes):
     """Append an empty cell for every class code; room must have been reserved."""
     out = np.empty(codes.size, np.int64)

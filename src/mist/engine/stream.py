@@ -8,44 +8,32 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mist.engine import kll
-from mist.engine.compiled import exact, inlined
+from mist.engine.compiled import allocating, exact, inlined
 from mist.engine.conformity import MATURE, count_masses, remember
-from mist.engine.density import deviations, sketch_score
-from mist.engine.gaussians import is_whole
-from mist.engine.marginal import class_density, overall_density, settle
-from mist.engine.mixture import (
-    has_room_for_component,
-    learn_mixture,
+from mist.engine.leafmodel import (
+    has_room,
+    learn,
+    log_density,
     make_room,
-    mixture_score,
-    mixture_score_missing,
+    prepare,
+    score,
+    view_of,
 )
-from mist.engine.moments import (
-    gaussian_score,
-    gaussian_score_missing,
-    learn_moments,
-    learn_products,
-    learn_scale,
-    refresh_cell,
-    refresh_leaf,
-)
+from mist.engine.marginal import overall_density, settle
+from mist.engine.moments import learn_moments, learn_products, learn_scale
 from mist.engine.random import COPIES, uniform
 from mist.engine.state import (
-    EPOCH,
-    GAUSSIAN,
-    MAJORITY,
+    FREE_CELL,
     N_LEARNT,
     detach_cells,
     find_cell,
-    free_cells,
     has_room_for_cell,
-    leaf_cells,
     new_cell,
 )
 
 DONE, FULL_CELLS, FULL_ITEMS, ATTEMPT, TEND = range(5)
 """Why `run` came back: all rows done, an array is full, a leaf is due for a split attempt, or a
-cell has components to tend."""
+cell is to be tended."""
 
 
 class Notes(NamedTuple):
@@ -56,9 +44,24 @@ class Notes(NamedTuple):
     only: int  # -1: ``leaf`` is written; else it is read, and rows of other leaves pass by
 
 
+class Scratch(NamedTuple):
+    """Room for what is computed of one row."""
+
+    scores: Any  # float64 (n_codes,)
+    parts: Any  # float64 (n_codes,)
+    codes: Any  # int64 (n_codes,)
+    row: Any  # float64 (1, d)
+
+
+@allocating
+def _make_scratch(n_codes, n_columns):
+    return Scratch(
+        np.empty(n_codes), np.empty(n_codes), np.empty(n_codes, np.int64), np.empty((1, n_columns))
+    )
+
+
 _NEARLY_TIED = 1e-9
 _HUGE = 1e300
-_REFRESH_EVERY = 256
 
 
 @inlined
@@ -90,15 +93,13 @@ def _score_leaf(
     tree,
     missing,
     sketch,
-    view,
-    mixture,
+    model,
     holes,
     binary,
     options,
     leaf,
     X,
     i,
-    sigma,
     room,
     only_winner,
     scores,
@@ -109,45 +110,40 @@ def _score_leaf(
     ``holes`` is None if no missing value can matter, ``binary`` is None if there is no 0/1
     column, so that code for either is compiled only where it is needed.
     """
-    leaves, cells, stats = tree.leaves, tree.cells, tree.stats
+    leaves, cells = tree.leaves, tree.cells
     n = 0
     need = -np.inf
-    whole = True if holes is None else is_whole(X, i)
     cell = leaves.first[leaf]
-    prior_only = options.leaf == MAJORITY or leaves.orphan[leaf]
+    orphan = leaves.orphan[leaf]
     while cell >= 0:
-        if prior_only:
-            scores[n] = math.log(cells.mass[cell] + 1.0)
-        elif mixture is not None:
-            prior = math.log(cells.mass[cell] + 1.0)
-            if options.balanced:
-                prior += _balance(cells.mass[cell], tree.totals[cells.code[cell]])
-            if holes is None:
-                score = prior + mixture_score(mixture, cell, X, i, sigma, need - prior)
-            else:
-                score = prior + mixture_score_missing(
-                    mixture, missing, whole, leaf, cell, X, i, room, need - prior
-                )
-            scores[n] = score if score > -_HUGE else -_HUGE
+        code, extra = cells.code[cell], 0.0
+        if options.balanced:
+            extra = _balance(cells.mass[cell], tree.totals[code])
+        if orphan:
+            scores[n] = math.log(cells.mass[cell] + 1.0) + extra
+        else:
+            scores[n] = score(
+                model,
+                tree,
+                missing,
+                sketch,
+                holes,
+                binary,
+                options,
+                leaf,
+                cell,
+                X,
+                i,
+                room,
+                extra,
+                need,
+            )
             if only_winner:
                 # A little less, so that what is nearly as good is still told exactly.
                 need = max(need, scores[n] - _NEARLY_TIED * 10)
-        elif view is not None:
-            scores[n] = sketch_score(
-                cells, stats, missing, sketch, view, cell, X, i, sigma, options
-            )
-        elif holes is None:
-            scores[n] = gaussian_score(cells, stats, binary, cell, X, i, options.n_numeric)
-        else:
-            scores[n] = gaussian_score_missing(cells, stats, missing, cell, X, i, options.n_numeric)
-        codes[n] = cells.code[cell]
+        codes[n] = code
         n += 1
         cell = cells.next[cell]
-    if options.balanced and (mixture is None or prior_only):
-        cell = leaves.first[leaf]
-        for k in range(n):
-            scores[k] += _balance(cells.mass[cell], tree.totals[codes[k]])
-            cell = cells.next[cell]
     return n
 
 
@@ -226,7 +222,7 @@ def _learn_shared(tree, missing, options, X, i, code, w):
 
 
 @inlined
-def _learn(tree, missing, sketch, view, mixture, room, options, leaf, cell, X, i, code, w, copies):
+def _learn(tree, missing, sketch, model, room, options, leaf, cell, X, i, code, w, copies):
     """Learn one row at its leaf; room for it has been reserved."""
     nodes, leaves, cells = tree.nodes, tree.leaves, tree.cells
     node = np.int64(0)
@@ -242,19 +238,9 @@ def _learn(tree, missing, sketch, view, mixture, room, options, leaf, cell, X, i
     if options.products:
         learn_products(tree, missing, cell, X, i, w)
     learn_moments(tree, missing, leaf, cell, X, i, w)
-    due = False
-    if mixture is not None:
-        due = learn_mixture(tree, mixture, missing, leaf, cell, X, i, w, room)
-    elif options.leaf != MAJORITY:
-        leaves.clock[leaf] += 1
-        clock = leaves.clock[leaf]
-        numeric_norm = options.leaf == GAUSSIAN
-        if clock == leaves.refresh_at[leaf] or leaves.epoch[leaf] != tree.counters[EPOCH]:
-            refresh_leaf(tree, missing, leaf, options.n_numeric, numeric_norm)
-            leaves.refresh_at[leaf] = clock + 1 + clock // _REFRESH_EVERY
-        else:
-            refresh_cell(tree, missing, leaf, cell, options.n_numeric, numeric_norm)
+    due = learn(model, tree, missing, options, leaf, cell, X, i, w, room)
     if sketch is not None:
+        view = view_of(model)
         # A class that inherited a sketch goes on with it.
         new = first_here and cells.start[cell] < 0
         if new and leaves.sketched[leaf] < options.sketched_classes:
@@ -269,46 +255,39 @@ def _learn(tree, missing, sketch, view, mixture, room, options, leaf, cell, X, i
 @exact
 def _forget_orphan(tree, leaf):
     """Drop the class masses of the parent: the leaf has rows of its own now."""
-    forgotten = leaf_cells(tree, leaf)
+    cells, counters = tree.cells, tree.counters
+    cell = tree.leaves.first[leaf]
     detach_cells(tree, leaf)
-    free_cells(tree, forgotten)
+    while cell >= 0:
+        following = cells.next[cell]
+        cells.next[cell] = counters[FREE_CELL]
+        counters[FREE_CELL] = cell
+        cell = following
     tree.leaves.orphan[leaf] = 0
 
 
 @exact
 def _joint_density(
-    tree, missing, sketch, view, mixture, holes, binary, options, leaf, cell, row, sigma, room, held
+    tree, missing, sketch, model, holes, binary, options, leaf, cell, row, room, held
 ):
     """Log p(row, leaf | class) of a settled row."""
     if tree.leaves.orphan[leaf]:
         # Without any row of its own a leaf knows no more of its classes than their masses.
         density = overall_density(tree, missing, row, options.n_numeric)
     else:
-        density = class_density(
-            tree,
-            missing,
-            sketch,
-            view,
-            mixture,
-            holes,
-            binary,
-            options,
-            leaf,
-            cell,
-            row,
-            sigma,
-            room,
+        density = log_density(
+            model, tree, missing, sketch, holes, binary, options, leaf, cell, row, room
         )
+        density = density if density > -_HUGE else -_HUGE
     return density + math.log(tree.cells.mass[cell] / held[tree.cells.code[cell]])
 
 
-@exact
+@allocating
 def run(
     tree,
     missing,
     sketch,
-    view,
-    mixture,
+    model,
     binary,
     options,
     X,
@@ -325,7 +304,7 @@ def run(
 
     Parameters
     ----------
-    tree, missing, sketch, view, mixture, options
+    tree, missing, sketch, model, options
         The state, see `mist.engine.state`.
     binary : True or None
         None if there is no 0/1 column.
@@ -354,12 +333,51 @@ def run(
         First row not yet learnt, why the loop stopped, and the pool rows lacking
         (`FULL_ITEMS`), the leaf that is due (`ATTEMPT`) or the cell that is (`TEND`).
     """
+    scratch = _make_scratch(ranks.size, X.shape[1])
+    room = make_room(model, options)
+    return _run(
+        tree,
+        missing,
+        sketch,
+        model,
+        binary,
+        options,
+        X,
+        codes,
+        weights,
+        start,
+        ranks,
+        out,
+        shares,
+        notes,
+        conformity,
+        scratch,
+        room,
+    )
+
+
+@exact
+def _run(
+    tree,
+    missing,
+    sketch,
+    model,
+    binary,
+    options,
+    X,
+    codes,
+    weights,
+    start,
+    ranks,
+    out,
+    shares,
+    notes,
+    conformity,
+    scratch,
+    room,
+):
     nodes, leaves = tree.nodes, tree.leaves
-    scores, parts = np.empty(ranks.size), np.empty(ranks.size)
-    known = np.empty(ranks.size, np.int64)
-    sigma = np.empty(options.n_numeric)
-    room = None if mixture is None else make_room(mixture)
-    settled = None if conformity is None else np.empty((1, X.shape[1]))
+    scores, parts, known, settled = scratch.scores, scratch.parts, scratch.codes, scratch.row
     for i in range(start, X.shape[0]):
         code, w = codes[i], weights[i]
         if notes is not None:  # noqa: SIM102 - only a bare test for None is decided beforehand
@@ -370,21 +388,18 @@ def run(
         node = route(nodes, X, i)
         leaf = nodes.leaf[node]
         if out is not None or notes is not None:
-            if view is not None:
-                deviations(tree, missing, sigma)
+            prepare(model, tree, missing, room)
             n = _score_leaf(
                 tree,
                 missing,
                 sketch,
-                view,
-                mixture,
+                model,
                 missing,
                 binary,
                 options,
                 leaf,
                 X,
                 i,
-                sigma,
                 room,
                 shares is None and notes is None,
                 scores,
@@ -405,7 +420,7 @@ def run(
         # Nothing is changed before there is room for all that the row needs.
         if cell < 0 and not has_room_for_cell(tree):
             return i, FULL_CELLS, 0
-        if mixture is not None and not has_room_for_component(mixture):
+        if not has_room(model):
             return i, FULL_CELLS, 0
         copies = np.int64(0)
         if sketch is not None:
@@ -414,35 +429,30 @@ def run(
             if lacking > 0:
                 return i, FULL_ITEMS, lacking
         if conformity is not None and not leaves.orphan[leaf] and conformity.seen[code] >= MATURE:
-            if view is not None:
-                deviations(tree, missing, sigma)
-            score = -np.inf
+            prepare(model, tree, missing, room)
+            density = -np.inf
             if cell >= 0:
                 settle(tree, X, i, options.n_numeric, settled)
-                score = _joint_density(
+                density = _joint_density(
                     tree,
                     missing,
                     sketch,
-                    view,
-                    mixture,
+                    model,
                     missing,
                     binary,
                     options,
                     leaf,
                     cell,
                     settled,
-                    sigma,
                     room,
                     conformity.held,
                 )
-            remember(conformity, code, score, w)
+            remember(conformity, code, density, w)
         if leaves.orphan[leaf]:
             _forget_orphan(tree, leaf)
             if conformity is not None:
                 count_masses(tree, conformity.held)
-        due = _learn(
-            tree, missing, sketch, view, mixture, room, options, leaf, cell, X, i, code, w, copies
-        )
+        due = _learn(tree, missing, sketch, model, room, options, leaf, cell, X, i, code, w, copies)
         if conformity is not None:
             conformity.held[code] += w
             conformity.seen[code] += w
@@ -453,15 +463,13 @@ def run(
     return X.shape[0], DONE, 0
 
 
-@exact
-def predict_rows(
-    tree, missing, sketch, view, mixture, holes, binary, options, X, ranks, out, shares
-):
+@allocating
+def predict_rows(tree, missing, sketch, model, holes, binary, options, X, ranks, out, shares):
     """Predict rows without learning them.
 
     Parameters
     ----------
-    tree, missing, sketch, view, mixture, binary, options
+    tree, missing, sketch, model, binary, options
         As for `run`.
     holes : True or None
         None if neither the rows nor anything learnt has a missing value.
@@ -474,28 +482,45 @@ def predict_rows(
     shares : float64 array of zeros, shape (n, n_classes), or None
         Receives the class probabilities, in the order of the sorted labels.
     """
+    scratch = _make_scratch(ranks.size, X.shape[1])
+    room = make_room(model, options)
+    _predict_rows(
+        tree,
+        missing,
+        sketch,
+        model,
+        holes,
+        binary,
+        options,
+        X,
+        ranks,
+        out,
+        shares,
+        scratch,
+        room,
+    )
+
+
+@exact
+def _predict_rows(
+    tree, missing, sketch, model, holes, binary, options, X, ranks, out, shares, scratch, room
+):
     nodes = tree.nodes
-    scores, parts = np.empty(ranks.size), np.empty(ranks.size)
-    known = np.empty(ranks.size, np.int64)
-    sigma = np.empty(options.n_numeric)
-    room = None if mixture is None else make_room(mixture)
-    if view is not None:
-        deviations(tree, missing, sigma)
+    scores, parts, known = scratch.scores, scratch.parts, scratch.codes
+    prepare(model, tree, missing, room)
     for i in range(X.shape[0]):
         leaf = nodes.leaf[route(nodes, X, i)]
         n = _score_leaf(
             tree,
             missing,
             sketch,
-            view,
-            mixture,
+            model,
             holes,
             binary,
             options,
             leaf,
             X,
             i,
-            sigma,
             room,
             shares is None,
             scores,
@@ -507,15 +532,13 @@ def predict_rows(
             _write_shares(scores, known, n, ranks, parts, shares, i)
 
 
-@exact
-def write_densities(
-    tree, missing, sketch, view, mixture, holes, binary, options, X, held, densities
-):
+@allocating
+def write_densities(tree, missing, sketch, model, holes, binary, options, X, held, densities):
     """Write log p(row, leaf | class) for every row and every class with a cell at the row's leaf.
 
     Parameters
     ----------
-    tree, missing, sketch, view, mixture, holes, binary, options
+    tree, missing, sketch, model, holes, binary, options
         As for `predict_rows`.
     X : float64 array, shape (n, d)
         Rows in internal column order.
@@ -524,11 +547,30 @@ def write_densities(
     densities : float64 array, shape (n, n_codes)
         Receives the densities; the entries of other classes are left as they are.
     """
+    room = make_room(model, options)
+    row = np.empty((1, X.shape[1]))
+    _write_densities(
+        tree,
+        missing,
+        sketch,
+        model,
+        holes,
+        binary,
+        options,
+        X,
+        held,
+        densities,
+        row,
+        room,
+    )
+
+
+@exact
+def _write_densities(
+    tree, missing, sketch, model, holes, binary, options, X, held, densities, row, room
+):
     leaves, cells = tree.leaves, tree.cells
-    sigma, row = np.empty(options.n_numeric), np.empty((1, X.shape[1]))
-    room = None if mixture is None else make_room(mixture)
-    if view is not None:
-        deviations(tree, missing, sigma)
+    prepare(model, tree, missing, room)
     for i in range(X.shape[0]):
         leaf = tree.nodes.leaf[route(tree.nodes, X, i)]
         settle(tree, X, i, options.n_numeric, row)
@@ -538,15 +580,13 @@ def write_densities(
                 tree,
                 missing,
                 sketch,
-                view,
-                mixture,
+                model,
                 holes,
                 binary,
                 options,
                 leaf,
                 cell,
                 row,
-                sigma,
                 room,
                 held,
             )

@@ -10,13 +10,13 @@ import math
 
 import numpy as np
 
-from mist.engine.compiled import exact
+from mist.engine.compiled import allocating, exact
 from mist.engine.kll import column, median, total_weight
 from mist.engine.random import SAMPLED, uniform
 from mist.engine.state import HIGH, LOW, M2, MEAN
 
 
-@exact
+@allocating
 def observed_cells(tree, leaf):
     """Cells of a leaf whose class was seen there, in order of creation."""
     out = np.empty(tree.leaves.n_cells[leaf], np.int64)
@@ -30,7 +30,7 @@ def observed_cells(tree, leaf):
     return out[:n]
 
 
-@exact
+@allocating
 def _buffers(tree, cells):
     n = 1
     for cell in cells:
@@ -38,7 +38,7 @@ def _buffers(tree, cells):
     return np.empty(n), np.empty(n)
 
 
-@exact
+@allocating
 def class_medians(tree, missing, sketch, cells, n_numeric):
     """Median of every class in every numeric column, NaN where nothing is known.
 
@@ -74,7 +74,7 @@ def class_medians(tree, missing, sketch, cells, n_numeric):
     return out
 
 
-@exact
+@allocating
 def midpoints(medians):
     """Midpoints between neighbouring distinct medians (Section "Label-Aware Sketching").
 
@@ -110,13 +110,13 @@ def midpoints(medians):
     return out
 
 
-@exact
+@allocating
 def median_candidates(tree, missing, sketch, cells, n_numeric):
     """Candidates between the class medians, shape (cells - 1, n_numeric)."""
     return midpoints(class_medians(tree, missing, sketch, cells, n_numeric))
 
 
-@exact
+@allocating
 def dense_grid(tree, sketch, cells, m):
     """Evenly spaced thresholds between the smallest and the largest value of the leaf."""
     d = sketch.ends.shape[2]
@@ -133,7 +133,7 @@ def dense_grid(tree, sketch, cells, m):
     return out
 
 
-@exact
+@allocating
 def sampled(tree, sketch, cells, m, seed, node, tried):
     """Thresholds drawn from all retained values, each with its sketch weight."""
     d = sketch.ends.shape[2]

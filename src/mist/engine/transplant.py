@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 
 from mist.engine import kll
-from mist.engine.components import components_of, open_trial, reserve_components
-from mist.engine.mixture import new_component, new_mixture
+from mist.engine.leafmodel import view_of
 from mist.engine.state import (
     CAPS,
     EPOCH,
@@ -22,7 +21,6 @@ from mist.engine.state import (
     new_state,
     reserve_cells,
     reserve_items,
-    seen_so_far,
 )
 
 Array = np.ndarray[Any, Any]
@@ -30,7 +28,6 @@ Array = np.ndarray[Any, Any]
 _OF_LEAF = ("rows", "weight", "clock", "refresh_at", "epoch", "sketched", "orphan")
 _OF_CELL = ("weight", "mass", "count", "norm", "steps")
 _OF_SKETCH = ("used", "levels", "flips", "median_at")
-_OF_COMPONENT = ("mass", "log_mass", "zeros", "constant", "tried")
 
 
 def one_leaf_state(state: State, leaf: int) -> State:
@@ -52,9 +49,9 @@ def one_leaf_state(state: State, leaf: int) -> State:
         A tree of one leaf, which shares no memory with the model.
     """
     d = state.n_features
-    mixture = None if state.mixture is None else new_mixture(state.mixture.growth, d)
     size = None if state.sketch is None else int(state.sketch.plan[CAPS, 0])
-    out = new_state(d, state.options, size, mixture)
+    out = new_state(d, state.options, size, state.kind)
+    out.kind.adapt(out, state)
     out.tree.nodes.mass[0] = state.tree.nodes.mass[0]
     out.tree.scale[:] = state.tree.scale
     shared = [EPOCH, N_CONSTANT, N_LEARNT]
@@ -65,7 +62,7 @@ def one_leaf_state(state: State, leaf: int) -> State:
             cell=np.zeros((len(out.tree.cells), d)),
             leaf=np.zeros((1, d)),
             scale=state.missing.scale.copy(),
-            mixture=seen_so_far(out),
+            model=out.kind.missing(out),
         )
     copy_leaf(state, leaf, out, 0, with_trials=False)
     return out
@@ -103,17 +100,11 @@ def copy_leaf(source: State, leaf: int, target: State, slot: int, *, with_trials
         assert source.missing is not None
         target.missing.cell[news] = source.missing.cell[olds]
         target.missing.leaf[slot] = source.missing.leaf[leaf]
-    if target.mixture is not None:
-        target.mixture.pooled[slot] = source.mixture.pooled[leaf]
-        target.mixture.fresh[slot] = source.mixture.fresh[leaf]
-        if target.missing is not None:
-            assert source.missing is not None
-            target.missing.mixture.pooled[slot] = source.missing.mixture.pooled[leaf]
+    target.kind.copy_leaf(source, leaf, target, slot)
     for old, new in zip(olds.tolist(), news.tolist(), strict=True):
         if target.sketch is not None and old_tree.cells.start[old] >= 0:
             _copy_sketch(source, old, target, new)
-        if target.mixture is not None:
-            _copy_components(source, old, target, new, with_trials)
+        target.kind.copy_cell(source, old, target, new, with_trials=with_trials)
 
 
 def _copy_sketch(source: State, old: int, target: State, new: int) -> None:
@@ -124,7 +115,7 @@ def _copy_sketch(source: State, old: int, target: State, new: int) -> None:
     lacking = kll.block_lacking(target.tree, target.sketch, size)
     if lacking > 0:
         reserve_items(target, lacking)
-    kll.new_sketch(target.tree, target.sketch, target.view, new, size)
+    kll.new_sketch(target.tree, target.sketch, view_of(target.model), new, size)
     cells = target.tree.cells
     for name in _OF_SKETCH:
         cells[name][new] = olds[name][old]
@@ -136,51 +127,3 @@ def _copy_sketch(source: State, old: int, target: State, new: int) -> None:
         (target.sketch.medians, source.sketch.medians),
     ):
         mine[new] = other[old]
-    if target.view is not None:
-        assert source.view is not None
-        width = target.sketch.items.shape[1]
-        block, other_block = (slice(at * width, (at + size) * width) for at in (here, there))
-        target.view.values[block] = source.view.values[other_block]
-        target.view.mass[block] = source.view.mass[other_block]
-        target.view.count[new] = source.view.count[old]
-
-
-def _copy_components(source: State, old: int, target: State, new: int, with_trials: bool) -> None:
-    theirs = source.mixture
-    olds = components_of(theirs, old)
-    reserve_components(target, len(olds))
-    for component in olds:
-        mixture = target.mixture
-        born = int(new_component(mixture, new))
-        for name in _OF_COMPONENT:
-            mixture.components[name][born] = theirs.components[name][component]
-        for mine, other in zip(mixture.own, theirs.own, strict=True):
-            mine[born] = other[component]
-        if target.missing is not None:
-            assert source.missing is not None
-            seen, known = target.missing.mixture.own, source.missing.mixture.own
-            for mine, other in zip(seen, known, strict=True):
-                mine[born] = other[component]
-        mixture.factor[born] = theirs.factor[component]
-        if with_trials and theirs.components.trial[component] >= 0:
-            _copy_trial(source, component, target, born)
-    if olds:
-        target.mixture.cells.total[new] = theirs.cells.total[old]
-        target.mixture.cells.log_total[new] = theirs.cells.log_total[old]
-
-
-def _copy_trial(source: State, component: int, target: State, born: int) -> None:
-    theirs = source.mixture
-    there, here = int(theirs.components.trial[component]), open_trial(target, born)
-    mixture = target.mixture
-    mixture.components.seen[born] = theirs.components.seen[component]
-    mixture.components.due[born] = theirs.components.due[component]
-    mixture.evidence[here] = theirs.evidence[there]
-    each = 2 * mixture.growth.pairs + 1
-    pools = [(mixture.candidates, theirs.candidates)]
-    if target.missing is not None:
-        assert source.missing is not None
-        pools += [(target.missing.mixture.candidates, source.missing.mixture.candidates)]
-    for mines, others in pools:
-        for mine, other in zip(mines, others, strict=True):
-            mine[here * each : (here + 1) * each] = other[there * each : (there + 1) * each]

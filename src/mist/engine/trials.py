@@ -145,8 +145,7 @@ def follow(
             children = trial.state
             if state.missing is not None and children.missing is None:
                 reserve_missing(children)
-            if state.mixture is not None:
-                children.mixture = children.mixture._replace(growth=state.mixture.growth)
+            children.kind.adapt(children, state)
             if state.options.balanced:
                 reserve_codes(children, len(ranks))
             beside = Notes(reached, chance, leaf)

@@ -1,0 +1,49 @@
+"""Arrays that grow, and a division that may be by nothing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+Array = np.ndarray[Any, Any]
+
+
+def grown(array: Any, n: int) -> Any:
+    """Return an array with room for n entries, the new ones zero.
+
+    Examples
+    --------
+    >>> grown(np.ones(2), 4)
+    array([1., 1., 0., 0.])
+    """
+    if n <= len(array):
+        return array
+    out = np.zeros((n, *array.shape[1:]), array.dtype).view(type(array))
+    out[: len(array)] = array
+    return out
+
+
+def wider(array: Any, n_more: int, at: int, axis: int = -1, fill: float = 0.0) -> Any:
+    """Return an array with more columns before the one that stands at a place now.
+
+    Examples
+    --------
+    >>> wider(np.array([[1.0, 2.0]]), 2, 1)
+    array([[1., 0., 0., 2.]])
+    """
+    shape = list(array.shape)
+    shape[axis] = n_more
+    before, after = np.split(array, [at], axis=axis)
+    return np.concatenate([before, np.full(shape, fill, array.dtype), after], axis=axis)
+
+
+def per(sums: Array, weights: Array) -> Array:
+    """Divide by weights that may be 0 where the sums are.
+
+    Examples
+    --------
+    >>> per(np.array([3.0, 0.0]), np.array([2.0, 0.0]))
+    array([1.5, 0. ])
+    """
+    return np.divide(sums, weights, out=np.zeros_like(sums), where=weights > 0.0)

@@ -1,0 +1,133 @@
+"""Gaussian naive Bayes leaves (MIST-G), and what all leaves that take columns as independent share.
+
+The moments are the tree's own, and so are the precisions that are cached beside them. A cell's are
+renewed when it learns, those of all cells of a leaf at every one of its first 256 rows and each
+time it has grown by a 256th after that.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from mist.engine import joint
+from mist.engine.compiled import exact, inlined
+from mist.engine.leafmodel import LeafModel, Side, Told, register
+from mist.engine.marginal import less_constants
+from mist.engine.moments import (
+    FLOOR,
+    gaussian_score,
+    gaussian_score_missing,
+    refresh_cell,
+    refresh_leaf,
+)
+from mist.engine.state import EPOCH, M2, MEAN, PREC, State
+
+Array = np.ndarray[Any, Any]
+
+_REFRESH_EVERY = 256
+
+
+class NaiveBayes(NamedTuple):
+    """Nothing: the tree keeps the moments."""
+
+
+@inlined
+def renew_caches(tree, missing, options, leaf, cell, numeric_norm):
+    """Renew the caches of a cell that has learnt a row, and those of the others if it is time."""
+    leaves = tree.leaves
+    leaves.clock[leaf] += 1
+    clock = leaves.clock[leaf]
+    if clock == leaves.refresh_at[leaf] or leaves.epoch[leaf] != tree.counters[EPOCH]:
+        refresh_leaf(tree, missing, leaf, options.n_numeric, numeric_norm)
+        leaves.refresh_at[leaf] = clock + 1 + clock // _REFRESH_EVERY
+    else:
+        refresh_cell(tree, missing, leaf, cell, options.n_numeric, numeric_norm)
+
+
+class IndependentColumns(LeafModel):
+    """Leaf models of which the cached precisions, and products of deviations, are a part."""
+
+    uses_products = True
+    numeric_norm: ClassVar[bool]
+    """Whether the normaliser counts the numeric columns."""
+
+    def inherit(
+        self, state: State, parents: Array, born: Array, side: Side, told: Told | None
+    ) -> None:
+        """Let the moments of all columns follow those of the split column, if told."""
+        if told is not None:
+            for parent, cell in zip(parents.tolist(), born.tolist(), strict=True):
+                joint.follow(state, parent, cell, side, told(parent))
+
+    def covariances_with(self, state: State, cell: int, feature: int) -> tuple[Array, Array]:
+        """From the products, or as of independent columns without them."""
+        if not state.options.products:
+            return super().covariances_with(state, cell, feature)
+        S = joint.class_covariance(state, cell)
+        return S[:, feature], np.diag(S)
+
+    def refresh(self, state: State, leaf: int) -> None:
+        """Renew the caches of all cells."""
+        refresh_leaf(state.tree, state.missing, leaf, state.options.n_numeric, self.numeric_norm)
+
+
+@inlined
+def _score(
+    model, tree, missing, sketch, holes, binary, options, leaf, cell, X, i, room, extra, need
+):
+    cells, stats = tree.cells, tree.stats
+    if holes is None:
+        return gaussian_score(cells, stats, binary, cell, X, i, options.n_numeric) + extra
+    return gaussian_score_missing(cells, stats, missing, cell, X, i, options.n_numeric) + extra
+
+
+@inlined
+def _log_density(model, tree, missing, sketch, holes, binary, options, leaf, cell, row, room):
+    density = _score(
+        model, tree, missing, sketch, holes, binary, options, leaf, cell, row, 0, room, 0.0, 0.0
+    )
+    density -= math.log(tree.cells.mass[cell] + 1.0)
+    density = less_constants(density, tree, row, options.n_numeric)
+    if tree.leaves.epoch[leaf] != tree.counters[EPOCH]:
+        density += _late_columns(tree, missing, cell, row, options.n_numeric)
+    return density
+
+
+@exact
+def _late_columns(tree, missing, cell, row, n_numeric):
+    """Log density in columns that had not varied yet when the cell's precisions were made."""
+    stats, scale = tree.stats, tree.scale
+    total = 0.0
+    for j in range(n_numeric):
+        if stats[cell, PREC, j] != 0.0 or scale[M2, j] == 0.0 or row[0, j] != row[0, j]:
+            continue
+        weight = tree.nodes.mass[0] if missing is None else missing.scale[j]
+        variance, t = scale[M2, j] / weight, 0.0
+        if missing is None or missing.cell[cell, j] > 0.0:
+            variance *= FLOOR
+            t = row[0, j] - stats[cell, MEAN, j]
+        total -= 0.5 * math.log(variance) + 0.5 * t * t / variance
+    return total
+
+
+@inlined
+def _learn(model, tree, missing, options, leaf, cell, X, i, w, room):
+    renew_caches(tree, missing, options, leaf, cell, True)
+    return False
+
+
+class GaussianModel(IndependentColumns):
+    """Leaf model of `NaiveBayes`."""
+
+    title = "gaussian"
+    arrays = NaiveBayes
+    numeric_norm = True
+    score = staticmethod(_score)
+    log_density = staticmethod(_log_density)
+    learn = staticmethod(_learn)
+
+
+GAUSSIAN = register(GaussianModel())

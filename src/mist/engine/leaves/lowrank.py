@@ -1,0 +1,188 @@
+"""Leaves with one Gaussian a class of which the covariance is of low rank plus a diagonal.
+
+They take the place of mixtures where there are hundreds of columns. What is computed is in
+`mist.engine.lowrank` and, where it is rare, in `mist.engine.lowrank_parts`.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from mist.engine.arrays import grown, per, wider
+from mist.engine.compiled import allocating, inlined
+from mist.engine.leafmodel import LeafModel, Side, Told, register
+from mist.engine.lowrank import (
+    Common,
+    LowRank,
+    clear,
+    learn,
+    log_density,
+    make_room,
+    new_common,
+    new_low_rank,
+    refresh_leaf,
+    sign_matrix,
+)
+from mist.engine.lowrank_parts import class_bytes, copy, covariances, cut, merge, weigh
+from mist.engine.marginal import less_constants
+from mist.engine.state import M2, MEAN, Options, State
+
+Array = np.ndarray[Any, Any]
+
+_HUGE = 1e300
+_TRACE = 1e-12
+
+
+class LowRankLeaves(NamedTuple):
+    """Classes and leaves; a class has the number of its cell."""
+
+    pool: LowRank
+    common: Common
+
+
+@allocating
+def _make_room(model, options):
+    return make_room(model.pool)
+
+
+@inlined
+def _score(
+    model, tree, missing, sketch, holes, binary, options, leaf, cell, X, i, room, extra, need
+):
+    prior = math.log(tree.cells.mass[cell] + 1.0) + extra
+    score = prior + log_density(model.pool, model.common, leaf, cell, X, i, room)
+    return score if score > -_HUGE else -_HUGE
+
+
+@inlined
+def _log_density(model, tree, missing, sketch, holes, binary, options, leaf, cell, row, room):
+    density = log_density(model.pool, model.common, leaf, cell, row, 0, room)
+    return less_constants(density, tree, row, options.n_numeric)
+
+
+@inlined
+def _learn(model, tree, missing, options, leaf, cell, X, i, w, room):
+    first, total = tree.leaves.first[leaf], tree.leaves.weight[leaf]
+    following = tree.cells.next
+    learn(model.pool, model.common, leaf, first, following, cell, X, i, w, total, room)
+    return False
+
+
+def _grown(group: Any, n: int) -> Any:
+    """A pool, or what leaves share, with room for n; the signs are not by class."""
+    more = {name: grown(getattr(group, name), n) for name in group._fields if name != "signs"}
+    return group._replace(**more)
+
+
+class LowRankModel(LeafModel):
+    """Leaf model of `LowRankLeaves`."""
+
+    title = "low-rank"
+    arrays = LowRankLeaves
+    make_room = staticmethod(_make_room)
+    score = staticmethod(_score)
+    log_density = staticmethod(_log_density)
+    learn = staticmethod(_learn)
+
+    def new(self, options: Options, n_columns: int) -> LowRankLeaves:
+        """Return room for two classes and one leaf."""
+        pool = new_low_rank(2, options.n_numeric, n_columns - options.n_numeric)
+        return LowRankLeaves(pool, new_common(1, pool))
+
+    def reserve_leaves(self, state: State, n: int) -> None:
+        """Make room for n leaves."""
+        state.model = state.model._replace(common=_grown(state.model.common, n))
+
+    def reserve_cells(self, state: State, n: int) -> None:
+        """Make room for n classes."""
+        state.model = state.model._replace(pool=_grown(state.model.pool, n))
+
+    def widen(self, state: State, n_more: int) -> None:
+        """Add columns that no class knows; the signs of the others stay as they are."""
+        pool, common = state.model
+        a, rank = pool.signs.shape
+        fields = ("mean", "weight", "m2", "scale", "sketch", "factor", "share")
+        wide = {name: wider(getattr(pool, name), n_more, a, 1) for name in fields}
+        pool = pool._replace(**wide, signs=sign_matrix(a + n_more, rank))
+        pool.head["lacks"] = 1
+        common = common._replace(
+            factor=wider(common.factor, n_more, a, 1),
+            noise=wider(common.noise, n_more, a, fill=1.0),
+            variance=wider(common.variance, n_more, a),
+            squares=wider(common.squares, n_more, a),
+            made=wider(common.made, n_more, a),
+        )
+        state.model = LowRankLeaves(pool, common)
+
+    def inherit(
+        self, state: State, parents: Array, born: Array, side: Side, told: Told | None
+    ) -> None:
+        """Cut every class; if told, the moments of its cell are those of the part."""
+        pool, tree, n = state.model.pool, state.tree, state.options.n_numeric
+        room = make_room(pool)
+        for parent, cell in zip(parents.tolist(), born.tolist(), strict=True):
+            copy(pool, cell, pool, parent)
+            if pool.weight[cell, side.feature] > 0.0:
+                moments = None if told is None else told(parent)
+                cut(pool, cell, side.feature, side.threshold, side.left, moments, room)
+            weigh(pool, cell, max(tree.cells.weight[cell] / tree.cells.weight[parent], _TRACE))
+            if told is not None:
+                seen = tree.cells.weight[cell]
+                if state.missing is not None:
+                    seen = state.missing.cell[cell, :n]
+                tree.stats[cell, MEAN] = pool.mean[cell]
+                tree.stats[cell, M2, :n] = _variances(pool, cell) * seen
+
+    def covariances_with(self, state: State, cell: int, feature: int) -> tuple[Array, Array]:
+        """As the sketch of the class tells them."""
+        pool = state.model.pool
+        if not pool.weight[cell, feature] > 0.0:
+            return np.zeros(len(pool.m2[cell])), _variances(pool, cell)
+        return covariances(pool, cell, feature, make_room(pool)), _variances(pool, cell)
+
+    def refresh(self, state: State, leaf: int) -> None:
+        """Make anew what the classes share, and their factors."""
+        pool, common = state.model
+        first, following = int(state.tree.leaves.first[leaf]), state.tree.cells.next
+        refresh_leaf(pool, common, leaf, first, following, make_room(pool))
+
+    def begin(self, state: State, leaf: int) -> None:
+        """Forget when the factors were made."""
+        state.model.common.fresh[leaf] = 0.0
+
+    def release(self, state: State, cell: int) -> None:
+        """Forget the class, so that the next one begins anew."""
+        clear(state.model.pool, cell)
+
+    def copy_leaf(self, source: State, leaf: int, target: State, slot: int) -> None:
+        """Copy what classes share."""
+        for mine, theirs in zip(target.model.common, source.model.common, strict=True):
+            mine[slot] = theirs[leaf]
+
+    def copy_cell(
+        self, source: State, old: int, target: State, new: int, *, with_trials: bool
+    ) -> None:
+        """Copy the class."""
+        copy(target.model.pool, new, source.model.pool, old)
+
+    def merge(self, state: State, cell: int, other: State, other_cell: int) -> None:
+        """Add the sketches, exactly where their scales are the same."""
+        pool = state.model.pool
+        merge(pool, cell, other.model.pool, other_cell, make_room(pool))
+
+    def nbytes(self, state: State, leaf: int) -> int:
+        """Classes, and what they share at the leaf; the signs are the model's."""
+        pool, common = state.model
+        shared = sum(array[:1].nbytes for array in common)
+        return int(shared + class_bytes(pool) * state.tree.leaves.n_cells[leaf])
+
+
+def _variances(pool: LowRank, cell: int) -> Array:
+    weight = pool.weight[cell, : pool.m2.shape[1]]
+    return per(pool.m2[cell], weight)
+
+
+LOW_RANK = register(LowRankModel())

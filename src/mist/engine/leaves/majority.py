@@ -1,0 +1,37 @@
+"""Leaves that answer with the masses of the classes alone."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+from mist.engine.compiled import inlined
+from mist.engine.leafmodel import LeafModel, register
+
+
+class Majority(NamedTuple):
+    """Nothing: the tree keeps the masses."""
+
+
+@inlined
+def _score(
+    model, tree, missing, sketch, holes, binary, options, leaf, cell, X, i, room, extra, need
+):
+    return math.log(tree.cells.mass[cell] + 1.0) + extra
+
+
+@inlined
+def _log_density(model, tree, missing, sketch, holes, binary, options, leaf, cell, row, room):
+    return math.nan  # there is none, and options that need it are refused
+
+
+class MajorityModel(LeafModel):
+    """Leaf model of `Majority`."""
+
+    title = "majority"
+    arrays = Majority
+    score = staticmethod(_score)
+    log_density = staticmethod(_log_density)
+
+
+MAJORITY = register(MajorityModel())

@@ -1,0 +1,295 @@
+"""Leaves with a Gaussian mixture for each class, or one Gaussian ("full").
+
+What is computed is in `mist.engine.mixture` (a row), `mist.engine.components` (the rare work),
+`mist.engine.gaussians` (densities) and `mist.engine.reduction`.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from mist.engine import components, reduction
+from mist.engine.arrays import grown, wider
+from mist.engine.compiled import allocating, inlined
+from mist.engine.gaussians import Gaussians, Seen, is_whole, new_seen
+from mist.engine.leafmodel import LeafModel, Side, Told, register
+from mist.engine.marginal import less_constants
+from mist.engine.mixture import (
+    Mixture,
+    MixtureSeen,
+    growth_of,
+    has_room_for_component,
+    learn_mixture,
+    make_room,
+    mixture_score,
+    mixture_score_missing,
+    new_component,
+    new_mixture,
+)
+from mist.engine.state import M2, MEAN, Options, State, leaf_cells, packed_size
+
+Array = np.ndarray[Any, Any]
+
+_HUGE = 1e300
+_OF_COMPONENT = ("mass", "log_mass", "zeros", "constant", "tried")
+
+
+@allocating
+def _make_room(model, options):
+    return make_room(model)
+
+
+@inlined
+def _density(model, missing, holes, leaf, cell, X, i, room, need):
+    """Log density of a row, up to what all classes share."""
+    if holes is None:
+        return mixture_score(model, cell, X, i, room.row, need)
+    return mixture_score_missing(model, missing, is_whole(X, i), leaf, cell, X, i, room, need)
+
+
+@inlined
+def _score(
+    model, tree, missing, sketch, holes, binary, options, leaf, cell, X, i, room, extra, need
+):
+    prior = math.log(tree.cells.mass[cell] + 1.0) + extra
+    score = prior + _density(model, missing, holes, leaf, cell, X, i, room, need - prior)
+    return score if score > -_HUGE else -_HUGE
+
+
+@inlined
+def _log_density(model, tree, missing, sketch, holes, binary, options, leaf, cell, row, room):
+    density = _density(model, missing, holes, leaf, cell, row, 0, room, -math.inf)
+    return less_constants(density, tree, row, options.n_numeric)
+
+
+@inlined
+def _learn(model, tree, missing, options, leaf, cell, X, i, w, room):
+    return learn_mixture(tree, model, missing, leaf, cell, X, i, w, room)
+
+
+class MixtureModel(LeafModel):
+    """Leaf model of `Mixture`."""
+
+    arrays = Mixture
+    per_leaf = ("pooled", "fresh")
+    per_cell = ("cells",)
+    most_columns = 1024  # 4 MB a component at this limit
+    make_room = staticmethod(_make_room)
+    has_room = staticmethod(has_room_for_component)
+    score = staticmethod(_score)
+    log_density = staticmethod(_log_density)
+    learn = staticmethod(_learn)
+
+    def name(self, model: Mixture) -> str:
+        """What users call the leaves."""
+        return "mixture" if model.growth.most > 1 else "full"
+
+    def new(self, options: Options, n_columns: int) -> Mixture:
+        """Return a mixture without components."""
+        a = options.n_numeric
+        return new_mixture(growth_of(a, a, options.max_components), n_columns)
+
+    def adapt(self, state: State, other: State) -> None:
+        """Count the same columns as known."""
+        state.model = state.model._replace(growth=other.model.growth)
+
+    def missing(self, state: State) -> MixtureSeen:
+        """So far, every component knows as much of each column as of the others."""
+        mixture, a = state.model, state.options.n_numeric
+        own, candidates = (
+            new_seen(pool.head, a, state.n_features - a)
+            for pool in (mixture.own, mixture.candidates)
+        )
+        return MixtureSeen(own, candidates, np.repeat(mixture.fresh[:, None], a, axis=1))
+
+    def reserve_leaves(self, state: State, n: int) -> None:
+        """Make room for n leaves."""
+        super().reserve_leaves(state, n)
+        if state.missing is not None:
+            seen = state.missing.model
+            seen = seen._replace(pooled=grown(seen.pooled, n))
+            state.missing = state.missing._replace(model=seen)
+
+    def reserve_cells(self, state: State, n: int) -> None:
+        """Make room for n cells."""
+        before = len(state.model.cells)
+        super().reserve_cells(state, n)
+        state.model.cells.first[before:] = -1
+
+    def reserve_row(self, state: State) -> None:
+        """Make room for one more component."""
+        components.reserve_components(state, 1)
+
+    def widen(self, state: State, n_more: int) -> None:
+        """Add columns that no component knows; packed matrices get them at their ends."""
+        mixture, missing, at = state.model, state.missing, state.options.n_numeric
+        assert missing is not None
+        more = packed_size(at + n_more) - packed_size(at)
+
+        def longer(array: Array) -> Array:
+            return wider(array, more, packed_size(at))
+
+        def pool(gaussians: Gaussians) -> Gaussians:
+            return gaussians._replace(
+                mean=wider(gaussians.mean, n_more, at),
+                m2=longer(gaussians.m2),
+                factor=longer(gaussians.factor),
+            )
+
+        def known(seen: Seen) -> Seen:
+            return seen._replace(
+                weight=wider(seen.weight, n_more, at),
+                made=wider(seen.made, n_more, at),
+                variance=wider(seen.variance, n_more, at),
+                uneven=np.ones_like(seen.uneven),
+            )
+
+        state.model = mixture._replace(
+            own=pool(mixture.own),
+            factor=longer(mixture.factor),
+            pooled=longer(mixture.pooled),
+            candidates=pool(mixture.candidates),
+            growth=mixture.growth._replace(n_numeric=at + n_more),
+        )
+        seen = missing.model
+        wide = MixtureSeen(known(seen.own), known(seen.candidates), wider(seen.pooled, n_more, at))
+        state.missing = missing._replace(model=wide)
+
+    def meet(self, state: State, X: Array, weights: Array) -> int:
+        """Rows until another column has its first value."""
+        return components.meet_columns(state, X, weights)
+
+    def tend(self, state: State, cell: int) -> None:
+        """Divide components, or give them new candidates."""
+        components.tend(state, cell)
+
+    def inherit(
+        self, state: State, parents: Array, born: Array, side: Side, told: Told | None
+    ) -> None:
+        """Cut every component; if told, a class's weights and moments are those of all of them."""
+        components.inherit(state, parents, born, side, told)
+        if told is not None:
+            for parent, cell in zip(parents.tolist(), born.tolist(), strict=True):
+                _follow_components(state, parent, cell)
+
+    def covariances_with(self, state: State, cell: int, feature: int) -> tuple[Array, Array]:
+        """Of all components together."""
+        return components.overall_covariances(state, cell, feature)
+
+    def refresh(self, state: State, leaf: int) -> None:
+        """Pool the covariance anew and make all factors."""
+        components.pool(state, leaf)
+
+    def begin(self, state: State, leaf: int) -> None:
+        """Forget when the covariance was pooled."""
+        state.model.fresh[leaf] = 0.0
+        if state.missing is not None:
+            state.missing.model.pooled[leaf] = 0.0
+
+    def release(self, state: State, cell: int) -> None:
+        """Give back the components."""
+        components.release(state.model, cell)
+
+    def copy_leaf(self, source: State, leaf: int, target: State, slot: int) -> None:
+        """Copy the pooled covariance."""
+        super().copy_leaf(source, leaf, target, slot)
+        if target.missing is not None:
+            assert source.missing is not None
+            target.missing.model.pooled[slot] = source.missing.model.pooled[leaf]
+
+    def copy_cell(
+        self, source: State, old: int, target: State, new: int, *, with_trials: bool
+    ) -> None:
+        """Copy the components, on demand with their trials."""
+        theirs = source.model
+        olds = components.components_of(theirs, old)
+        components.reserve_components(target, len(olds))
+        for component in olds:
+            born = int(new_component(target.model, new))
+            _copy_component(source, component, target, born)
+            if with_trials and theirs.components.trial[component] >= 0:
+                _copy_trial(source, component, target, born)
+        if olds:
+            target.model.cells.total[new] = theirs.cells.total[old]
+            target.model.cells.log_total[new] = theirs.cells.log_total[old]
+
+    def merge(self, state: State, cell: int, other: State, other_cell: int) -> None:
+        """Join components of both until a class has no more than it may have."""
+        reduction.merge_components(state, cell, other, other_cell)
+
+    def nbytes(self, state: State, leaf: int) -> int:
+        """Components and candidates are counted as well."""
+        mixture, n = state.model, super().nbytes(state, leaf)
+        component = mixture.components[:1].nbytes + mixture.factor[:1].nbytes
+        component += sum(array[:1].nbytes for array in mixture.own)
+        candidate = sum(array[:1].nbytes for array in mixture.candidates)
+        if state.missing is not None:
+            seen = state.missing.model
+            n += seen.pooled[leaf].nbytes
+            component += sum(array[:1].nbytes for array in seen.own)
+            candidate += sum(array[:1].nbytes for array in seen.candidates)
+        trial = candidate * (2 * mixture.growth.pairs + 1) + mixture.evidence[:1].nbytes
+        for cell in leaf_cells(state.tree, leaf).tolist():
+            own = components.components_of(mixture, cell)
+            n += component * len(own)
+            n += trial * int(np.count_nonzero(mixture.components.trial[own] >= 0))
+        return n
+
+
+def _follow_components(state: State, parent: int, cell: int) -> None:
+    """The components of a class weigh what the class does, and its moments are theirs."""
+    tree = state.tree
+    cells, n = tree.cells, state.options.n_numeric
+    whole = state.model.cells.total
+    mass = cells.mass[cell] / cells.mass[parent] * whole[parent] / whole[cell]
+    evidence = cells.weight[cell] / cells.weight[parent] * whole[parent] / whole[cell]
+    components.scale_components(state, cell, mass, evidence)
+    mean, variance = components.overall_moments(state, cell)
+    seen = cells.weight[cell] if state.missing is None else state.missing.cell[cell, :n]
+    tree.stats[cell, MEAN] = mean
+    tree.stats[cell, M2, :n] = variance * seen
+
+
+def _copy_component(source: State, component: int, target: State, born: int) -> None:
+    theirs, mixture = source.model, target.model
+    for name in _OF_COMPONENT:
+        mixture.components[name][born] = theirs.components[name][component]
+    for mine, other in zip(mixture.own, theirs.own, strict=True):
+        mine[born] = other[component]
+    mixture.factor[born] = theirs.factor[component]
+    if target.missing is not None:
+        assert source.missing is not None
+        seen, known = target.missing.model.own, source.missing.model.own
+        for mine, other in zip(seen, known, strict=True):
+            mine[born] = other[component]
+
+
+def _copy_trial(source: State, component: int, target: State, born: int) -> None:
+    theirs = source.model
+    there, here = int(theirs.components.trial[component]), components.open_trial(target, born)
+    mixture = target.model
+    mixture.components.seen[born] = theirs.components.seen[component]
+    mixture.components.due[born] = theirs.components.due[component]
+    mixture.evidence[here] = theirs.evidence[there]
+    each = 2 * mixture.growth.pairs + 1
+    pools = [(mixture.candidates, theirs.candidates)]
+    if target.missing is not None:
+        assert source.missing is not None
+        pools += [(target.missing.model.candidates, source.missing.model.candidates)]
+    for mines, others in pools:
+        for mine, other in zip(mines, others, strict=True):
+            mine[here * each : (here + 1) * each] = other[there * each : (there + 1) * each]
+
+
+class FullModel(MixtureModel):
+    """A mixture of one component."""
+
+    def new(self, options: Options, n_columns: int) -> Mixture:
+        """Return a mixture that will not grow."""
+        return super().new(options._replace(max_components=1), n_columns)
+
+
+MIXTURE, FULL = register(MixtureModel()), register(FullModel())

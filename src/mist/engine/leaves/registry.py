@@ -1,0 +1,32 @@
+"""Leaf models by the name that users choose them by."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from mist.engine.leafmodel import LeafModel
+from mist.engine.leaves.gaussian import GAUSSIAN
+from mist.engine.leaves.lowrank import LOW_RANK
+from mist.engine.leaves.majority import MAJORITY
+from mist.engine.leaves.mixture import FULL, MIXTURE
+from mist.engine.leaves.sketch import SKETCH
+from mist.engine.mixture import MOST_DIVIDED
+
+LEAVES: Mapping[str, LeafModel] = {
+    "gaussian": GAUSSIAN,
+    "sketch": SKETCH,
+    "majority": MAJORITY,
+    "full": FULL,
+    "mixture": MIXTURE,
+}
+
+
+def leaf_model(name: str, n_numeric: int) -> LeafModel:
+    """The leaf model of a name for so many numeric columns: of hundreds, mixtures are of low rank.
+
+    Examples
+    --------
+    >>> leaf_model("mixture", 100) is MIXTURE, leaf_model("mixture", 101) is LOW_RANK
+    (True, True)
+    """
+    return LOW_RANK if name == "mixture" and n_numeric > MOST_DIVIDED else LEAVES[name]

@@ -1,0 +1,845 @@
+"""Gaussians over hundreds of columns: covariances of low rank plus a diagonal.
+
+A class keeps no covariance but a *sketch* of one: with S the weighted sum of products of
+deviations, the matrix Y = S T W, where W is a fixed random matrix of signs with ``rank`` columns
+and T divides each column by a deviation of its own. From it S is estimated as
+Y (W'T Y)^-1 Y' = F F' (Nystroem; Tropp, Yurtsever, Udell and Cevher, "Fixed-rank approximation of a
+positive-semidefinite matrix from streaming data", NIPS 2017); its diagonal is kept exactly. A
+sketch is linear in S: rows, and sketches with the same T, are added in any order.
+
+For predictions the classes of a leaf share one diagonal D, as the noise of factor analysers
+(Ghahramani and Hinton, "The EM algorithm for mixtures of factor analyzers", 1997), and the class's
+factor stands beside one pooled over the leaf. D is what both leave of the pooled variances. With a
+diagonal of its own each class would have hundreds of logarithms of badly known variances in its
+density, and they would decide.
+
+As long as no value is missing, what a class keeps depends on its own rows alone. Missing ones are
+filled in with the help of what the leaf shares. A row costs O(rank) a column and class.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from mist.engine.compiled import allocating, exact, inlined, summed
+from mist.engine.gaussians import binary_score, is_whole, learn_odds
+from mist.engine.random import SKETCHED, draw
+from mist.engine.records import new_records
+
+RANK = 32
+"""Columns of a sketch."""
+
+FIRST_SCALE, LAST_SCALE = 8.0, 256.0
+"""Rows at which the scale of a class's sketch is first taken, and last renewed.
+
+It is renewed whenever their number has doubled. The first rows count in the diagonal alone.
+"""
+
+POOLED = 0.1
+"""Least share of the pooled factor in that of a class."""
+
+FLOOR = 1e-3
+"""Least share of the pooled variance of a column that is noise."""
+
+CLASS_PACE, LEAF_PACE = 0.05, 0.1
+"""Growth of a class, or of a leaf, after which what predicts is made anew."""
+
+LEAST_PIVOT = 1e-9
+"""Columns of a sketch that the ones before explain to within this share are left out."""
+
+LARGEST = 1e200
+"""Products of deviations beyond this are not sketched."""
+
+HEAD = np.dtype(
+    [
+        ("weight", np.float64),  # of all rows
+        ("fresh", np.float64),  # that weight when the factor was made
+        ("rows", np.float64),
+        ("constant", np.float64),  # log density at the mean, all binary columns 0
+        ("renewal", np.float64),  # rows at which the scale of the sketch was taken last; 0: never
+        ("lacks", np.int64),  # 1: some numeric column was unknown when the factor was made
+        ("sound", np.int64),  # 1: all variances were finite then
+    ]
+)
+
+
+class LowRank(NamedTuple):
+    """Classes with a numeric and b binary columns; q = 2 rank."""
+
+    head: Any  # records HEAD
+    mean: Any  # float64 (n, a + b)
+    weight: Any  # float64 (n, a + b): of what is known of a column
+    m2: Any  # float64 (n, a): the diagonal of S
+    scale: Any  # float64 (n, a): the diagonal of T; 0: the column has not varied
+    sketch: Any  # float64 (n, a, rank)
+    factor: Any  # float64 (n, a, rank): for predictions
+    share: Any  # float64 (n, a): what the pooled factor is multiplied by
+    root: Any  # float64 (n, q, q): Cholesky factor of I + G' D^-1 G, G both factors
+    odds: Any  # float64 (n, b): log odds of a 1
+    signs: Any  # float64 (a, rank): W
+
+
+class Common(NamedTuple):
+    """What the classes of each leaf share."""
+
+    factor: Any  # float64 (leaves, a, rank)
+    noise: Any  # float64 (leaves, a): D
+    variance: Any  # float64 (leaves, a): within classes
+    weight: Any  # float64 (leaves,): of the rows behind it
+    fresh: Any  # float64 (leaves,): of all rows then
+    squares: Any  # float64 (leaves, a): sum of `LowRank.m2` over the classes
+    made: Any  # float64 (leaves, a): that sum then
+
+
+class Room(NamedTuple):
+    """Room for what is computed on the way."""
+
+    step: Any  # float64 (a,)
+    part: Any  # float64 (a,)
+    left: Any  # float64 (a,)
+    both: Any  # float64 (a, q): both factors
+    sketch: Any  # float64 (a, rank)
+    gram: Any  # float64 (q, q)
+    inverse: Any  # float64 (q, q)
+    row: Any  # float64 (2, q)
+
+
+@allocating
+def sign_matrix(n_numeric, rank):
+    """The fixed matrix W of signs, shape (n_numeric, rank)."""
+    out = np.empty((n_numeric, rank))
+    for j in range(n_numeric):
+        for k in range(rank):
+            out[j, k] = 1.0 if draw(0, SKETCHED, j, k, 0) & np.uint64(1) else -1.0
+    return out
+
+
+def new_low_rank(n: int, n_numeric: int, n_binary: int, rank: int = RANK) -> LowRank:
+    """Return n classes that have learnt nothing."""
+    a, d = n_numeric, n_numeric + n_binary
+    rank = min(rank, a)
+    return LowRank(
+        head=new_records(n, HEAD),
+        mean=np.zeros((n, d)),
+        weight=np.zeros((n, d)),
+        m2=np.zeros((n, a)),
+        scale=np.zeros((n, a)),
+        sketch=np.zeros((n, a, rank)),
+        factor=np.zeros((n, a, rank)),
+        share=np.zeros((n, a)),
+        root=np.zeros((n, 2 * rank, 2 * rank)),
+        odds=np.zeros((n, n_binary)),
+        signs=sign_matrix(a, rank),
+    )
+
+
+def new_common(n: int, pool: LowRank) -> Common:
+    """Return n leaves without rows for the classes of a pool."""
+    a, rank = pool.signs.shape
+    return Common(
+        factor=np.zeros((n, a, rank)),
+        noise=np.ones((n, a)),
+        variance=np.zeros((n, a)),
+        weight=np.zeros(n),
+        fresh=np.zeros(n),
+        squares=np.zeros((n, a)),
+        made=np.zeros((n, a)),
+    )
+
+
+@allocating
+def make_room(pool):
+    """Return room for the classes of a pool."""
+    a, rank = pool.signs.shape
+    q = 2 * rank
+    return Room(
+        np.empty(a),
+        np.empty(a),
+        np.empty(a),
+        np.empty((a, q)),
+        np.empty((a, rank)),
+        np.empty((q, q)),
+        np.empty((q, q)),
+        np.empty((2, q)),
+    )
+
+
+@exact
+def clear(pool, g):
+    """Forget what a class has learnt."""
+    head = pool.head
+    head.weight[g], head.fresh[g], head.rows[g], head.constant[g] = 0.0, 0.0, 0.0, 0.0
+    head.renewal[g], head.lacks[g], head.sound[g] = 0.0, 0, 0
+    pool.mean[g] = 0.0
+    pool.weight[g] = 0.0
+    pool.m2[g] = 0.0
+    pool.scale[g] = 0.0
+    pool.sketch[g] = 0.0
+
+
+# --- learning ---------------------------------------------------------------------------------
+
+
+@exact
+def absorb(pool, common, leaf, g, X, i, w, room):
+    """Learn a row of weight w.
+
+    Missing values are filled in as far as the known ones tell of them, once there is a factor to
+    tell by, and weigh as much as the share of the variance that is explained; what is left open of
+    them is added to the variances and to the sketch.
+
+    Parameters
+    ----------
+    pool, common : LowRank, Common
+        The classes and their leaves.
+    leaf, g : int
+        The leaf and the class.
+    X : float64 array, shape (n, a + b)
+        Rows; may hold NaN.
+    i : int
+        Which row.
+    w : float
+        Its weight, above 0.
+    room : Room
+        From `make_room`.
+    """
+    head, mean, m2, weight = pool.head, pool.mean, pool.m2, pool.weight
+    step, part = room.step, room.part
+    a = m2.shape[1]
+    filled = 0
+    if not is_whole(X, i) and head.fresh[g] > 0.0:
+        filled = _fill(pool, common, leaf, g, X, i, w, room)
+    else:
+        for j in range(a):
+            known = X[i, j] == X[i, j]
+            part[j] = w if known else 0.0
+            step[j] = X[i, j] - mean[g, j] if known else 0.0
+            room.left[j] = 0.0
+    for j in range(a):
+        before, deviation = weight[g, j], step[j]
+        step[j] = 0.0
+        if part[j] > 0.0:
+            weight[g, j] = before + part[j]
+            if before == 0.0:
+                mean[g, j] = X[i, j]
+            else:
+                step[j] = math.sqrt(part[j] * (before / weight[g, j])) * deviation
+                mean[g, j] += part[j] / weight[g, j] * deviation
+            more = step[j] * step[j] + part[j] * room.left[j]
+            m2[g, j] += more
+            common.squares[leaf, j] += more
+    for j in range(a, X.shape[1]):
+        if X[i, j] == X[i, j]:
+            weight[g, j] += w
+            mean[g, j] += w / weight[g, j] * (X[i, j] - mean[g, j])
+    head.weight[g] += w
+    head.rows[g] += 1.0
+    if head.renewal[g] > 0.0:
+        _sketch(pool, g, step, room.row[0])
+        if filled > 0:
+            _sketch_left(pool, g, room)
+    most = min(head.rows[g], LAST_SCALE)
+    if most >= max(2.0 * head.renewal[g], FIRST_SCALE):
+        renew_scale(pool, g, room)
+
+
+@exact
+def renew_scale(pool, g, room):
+    """Take the scale of a class's sketch from its variances, and sketch what it tells anew."""
+    pool.head.renewal[g] = pool.head.rows[g]
+    factor = room.sketch
+    own_factor(pool.sketch[g], pool.scale[g], pool.signs, pool.m2[g], factor, room)
+    for j in range(pool.m2.shape[1]):
+        pool.scale[g, j] = _unit(pool, g, j)
+    pool.sketch[g, :, :] = 0.0
+    _sketch_factor(factor, pool.scale[g], pool.signs, pool.sketch[g], room.gram)
+
+
+@exact
+def _sketch_factor(factor, scale, signs, sketch, seen):
+    """Add F F' T W to a sketch."""
+    a, rank = signs.shape
+    for p in range(rank):
+        for q in range(rank):
+            seen[p, q] = 0.0
+    for j in range(a):
+        for p in range(rank):
+            s = factor[j, p] * scale[j]
+            for q in range(rank):
+                seen[p, q] += s * signs[j, q]
+    for j in range(a):
+        for p in range(rank):
+            s = factor[j, p]
+            for q in range(rank):
+                sketch[j, q] += s * seen[p, q]
+
+
+@inlined
+def _unit(pool, g, j):
+    """One over the deviation of a column; 0 where it has none."""
+    m2 = pool.m2[g, j]
+    return math.sqrt(pool.weight[g, j] / m2) if 0.0 < m2 < np.inf else 0.0
+
+
+@exact
+def _sketch(pool, g, step, seen):
+    """Add the products of deviations of a row to a sketch."""
+    signs, scale, sketch = pool.signs, pool.scale, pool.sketch
+    a, rank = signs.shape
+    for k in range(rank):
+        seen[k] = 0.0
+    largest, total = 0.0, 0.0
+    for j in range(a):
+        if scale[g, j] == 0.0 and step[j] != 0.0:
+            # Nothing of the column is in the sketch so far, whatever its scale.
+            scale[g, j] = _unit(pool, g, j)
+        largest = max(largest, abs(step[j]))
+        s = step[j] * scale[g, j]
+        for k in range(rank):
+            seen[k] += s * signs[j, k]
+    for k in range(rank):
+        total += abs(seen[k])
+    if not largest * (total + largest) < LARGEST:
+        return
+    for j in range(a):
+        s = step[j]
+        for k in range(rank):
+            sketch[g, j, k] += s * seen[k]
+
+
+# --- factors ----------------------------------------------------------------------------------
+
+
+@exact
+def own_factor(sketch, scale, signs, m2, out, room):
+    """Write F of a sketch: F F' is the estimate of the products of deviations.
+
+    Parameters
+    ----------
+    sketch : float64 array, shape (a, rank)
+        Products of deviations times the scaled signs.
+    scale : float64 array, shape (a,)
+        Diagonal of T.
+    signs : float64 array, shape (a, rank)
+        W.
+    m2 : float64 array, shape (a,)
+        Diagonal of the products: no row of F is longer than its root.
+    out : float64 array, shape (a, rank)
+        Receives F; all 0 if it cannot be computed.
+    room : Room
+        From `make_room`.
+
+    Examples
+    --------
+    Products of rank one are told exactly by a single column, and by three:
+
+    >>> pool = new_low_rank(1, 3, 0)
+    >>> products, factor = np.ones((3, 3)), np.empty((3, 3))
+    >>> own_factor(
+    ...     products @ pool.signs, np.ones(3), pool.signs, np.ones(3), factor, make_room(pool)
+    ... )
+    >>> bool(np.allclose(factor @ factor.T, products))
+    True
+    """
+    a, rank = signs.shape
+    B, inverse = room.gram, room.inverse
+    for p in range(rank):
+        for q in range(rank):
+            B[p, q] = 0.0
+    for j in range(a):
+        if scale[j] > 0.0:
+            for p in range(rank):
+                s = scale[j] * signs[j, p]
+                for q in range(rank):
+                    B[p, q] += s * sketch[j, q]
+    if not _invert_root(B, inverse, rank):
+        out[:, :] = 0.0
+        return
+    for j in range(a):
+        for k in range(rank):
+            out[j, k] = 0.0
+        for p in range(rank):
+            y = sketch[j, p]
+            for k in range(rank):
+                out[j, k] += y * inverse[p, k]
+        total = 0.0
+        for k in range(rank):
+            total += out[j, k] * out[j, k]
+        if not total <= m2[j]:
+            sound = total < np.inf and m2[j] < np.inf
+            for k in range(rank):
+                out[j, k] = out[j, k] * math.sqrt(m2[j] / total) if sound else 0.0
+
+
+@exact
+def _invert_root(B, out, n):
+    """Write L'^-1 of B = L L', row by row; columns that tell nothing new become 0.
+
+    The part of B above the diagonal is not read, the other is overwritten. Returns False if B is
+    not finite.
+    """
+    total = 0.0
+    for p in range(n):
+        for q in range(p + 1):
+            total += B[p, q] * 0.0
+    if total != 0.0:
+        return False
+    for p in range(n):
+        least = LEAST_PIVOT * B[p, p]
+        for q in range(p):
+            t = B[p, q]
+            for k in range(q):
+                t -= B[p, k] * B[q, k]
+            B[p, q] = t / B[q, q] if B[q, q] > 0.0 else 0.0
+            B[p, p] -= B[p, q] * B[p, q]
+        B[p, p] = math.sqrt(B[p, p]) if B[p, p] > least and B[p, p] > 0.0 else 0.0
+    for k in range(n):
+        for p in range(n):
+            out[p, k] = 0.0
+        if B[k, k] > 0.0:
+            # Column k of L'^-1 is row k of L^-1.
+            out[k, k] = 1.0 / B[k, k]
+            for back in range(k):
+                p = k - 1 - back
+                t = 0.0
+                for q in range(p + 1, k + 1):
+                    t -= out[q, k] * B[q, p]
+                out[p, k] = t / B[p, p] if B[p, p] > 0.0 else 0.0
+    return True
+
+
+@exact
+def refresh_leaf(pool, common, leaf, first, following, room):
+    """Make anew all that the classes of a leaf share, and all their factors.
+
+    Parameters
+    ----------
+    pool, common : LowRank, Common
+        The classes and their leaves.
+    leaf : int
+        Which leaf.
+    first : int
+        Its first class.
+    following : int64 array, shape (n,)
+        The class behind each class of the leaf; -1 behind the last.
+    room : Room
+        From `make_room`.
+    """
+    a, rank = pool.signs.shape
+    known, variance, noise, pooled = room.part, common.variance[leaf], common.noise[leaf], room.step
+    squares, made = common.squares[leaf], common.made[leaf]
+    for j in range(a):
+        known[j], pooled[j], squares[j] = 0.0, 0.0, 0.0
+    total = common.fresh[leaf] = 0.0
+    g = first
+    while g >= 0:
+        _raw_factor(pool, g, room)
+        common.fresh[leaf] += pool.head.weight[g]
+        for j in range(a):
+            squares[j] += pool.m2[g, j]
+        if pool.head.sound[g]:
+            total += pool.head.weight[g]
+            for j in range(a):
+                known[j] += pool.weight[g, j]
+                pooled[j] += pool.m2[g, j]
+        g = following[g]
+    common.weight[leaf] = total
+    for j in range(a):
+        made[j] = squares[j]
+        variance[j] = pooled[j] / known[j] if known[j] > 0.0 else 0.0
+    _pool_factors(pool, common, leaf, first, following, pooled, room)
+    for j in range(a):
+        unit = 1.0 / math.sqrt(known[j]) if known[j] > 0.0 else 0.0
+        for k in range(rank):
+            common.factor[leaf, j, k] *= unit
+    g = first
+    while g >= 0:
+        _weigh(pool, common, leaf, g)
+        g = following[g]
+    for j in range(a):
+        noise[j] = 1.0
+        if variance[j] > 0.0:
+            taken = 0.0
+            g = first
+            while g >= 0:
+                if pool.head.sound[g]:
+                    s = _length(pool.factor[g], j)
+                    s += pool.share[g, j] ** 2 * _length(common.factor[leaf], j)
+                    taken += pool.weight[g, j] / known[j] * s
+                g = following[g]
+            noise[j] = max(variance[j] - taken, FLOOR * variance[j])
+    g = first
+    while g >= 0:
+        _finish(pool, common, leaf, g, room)
+        g = following[g]
+
+
+@exact
+def refresh_class(pool, common, leaf, g, room):
+    """Make a class's factor anew, with what its leaf has."""
+    _raw_factor(pool, g, room)
+    _weigh(pool, common, leaf, g)
+    _finish(pool, common, leaf, g, room)
+
+
+@inlined
+def _length(factor, j):
+    total = 0.0
+    for k in range(factor.shape[1]):
+        total += factor[j, k] * factor[j, k]
+    return total
+
+
+@exact
+def _raw_factor(pool, g, room):
+    total = 0.0
+    for j in range(pool.m2.shape[1]):
+        total += pool.m2[g, j] * 0.0
+    # Values may be too large for their squares to be added.
+    pool.head.sound[g] = total == 0.0
+    if pool.head.renewal[g] > 0.0:
+        own_factor(pool.sketch[g], pool.scale[g], pool.signs, pool.m2[g], pool.factor[g], room)
+    else:
+        pool.factor[g, :, :] = 0.0
+
+
+@exact
+def _pool_factors(pool, common, leaf, first, following, pooled, room):
+    """Write the factor of the sum of all classes' estimates, by a sketch of that sum."""
+    signs, sketch, unit = pool.signs, room.sketch, room.left
+    for j in range(unit.size):
+        unit[j] = 1.0 / math.sqrt(pooled[j]) if pooled[j] > 0.0 else 0.0
+    sketch[:, :] = 0.0
+    g = first
+    while g >= 0:
+        if pool.head.sound[g]:
+            _sketch_factor(pool.factor[g], unit, signs, sketch, room.gram)
+        g = following[g]
+    own_factor(sketch, unit, signs, pooled, common.factor[leaf], room)
+
+
+@exact
+def _weigh(pool, common, leaf, g):
+    """Multiply a class's factor, and say by what the pooled one is, column by column.
+
+    A class with few rows relies on the pooled factor; and either counts for less while the rows
+    behind it are few for so many directions.
+    """
+    a, rank = pool.signs.shape
+    total = common.weight[leaf]
+    for j in range(a):
+        n = pool.weight[g, j]
+        pooling = max(POOLED, 1.0 - n / (4.0 * rank))
+        own = math.sqrt((1.0 - pooling) / (n + rank)) if n > 0.0 else 0.0
+        for k in range(rank):
+            pool.factor[g, j, k] *= own
+        pool.share[g, j] = math.sqrt(pooling * total / (total + rank))
+
+
+@exact
+def _finish(pool, common, leaf, g, room):
+    """Make the root and the constant of a class whose factor is ready."""
+    a, q = pool.share.shape[1], pool.root.shape[1]
+    noise = common.noise[leaf]
+    _identity(room.gram)
+    _add_columns(pool, common, leaf, g, noise, 1.0, room)
+    logs = _cholesky(room.gram, pool.root[g], q)
+    lacks = 0
+    for j in range(a):
+        logs += 0.5 * math.log(noise[j])
+        lacks |= pool.weight[g, j] == 0.0
+    pool.head.lacks[g] = lacks
+    pool.head.constant[g] = learn_odds(pool, pool, g, a) - logs
+    pool.head.fresh[g] = pool.head.weight[g]
+
+
+@exact
+def _identity(gram):
+    gram[:, :] = 0.0
+    for p in range(gram.shape[0]):
+        gram[p, p] = 1.0
+
+
+@exact
+def _add_columns(pool, common, leaf, g, noise, sign, room):
+    """Add G' D^-1 G to ``room.gram``, or take it away; columns of noise inf are left out."""
+    rank = pool.signs.shape[1]
+    gram, row = room.gram, room.row[0]
+    q = 2 * rank
+    for j in range(noise.size):
+        if noise[j] < np.inf:
+            unit, share = sign / noise[j], pool.share[g, j]
+            for k in range(rank):
+                row[k] = pool.factor[g, j, k]
+                row[rank + k] = share * common.factor[leaf, j, k]
+            for p in range(q):
+                s = row[p] * unit
+                for k in range(q):
+                    gram[p, k] += s * row[k]
+
+
+@summed
+def _product(M, p, q, n):
+    total = 0.0
+    for k in range(n):
+        total += M[p, k] * M[q, k]
+    return total
+
+
+@exact
+def _cholesky(M, out, n):
+    """Write the Cholesky factor of I + a Gram matrix; returns half the log determinant."""
+    logs = 0.0
+    for p in range(n):
+        for q in range(p):
+            out[p, q] = (M[p, q] - _product(out, p, q, q)) / out[q, q]
+        # The matrix is the identity and more.
+        out[p, p] = math.sqrt(max(M[p, p] - _product(out, p, p, p), 1.0))
+        logs += math.log(out[p, p])
+    return logs
+
+
+# --- densities --------------------------------------------------------------------------------
+
+
+@exact
+def log_density(pool, common, leaf, g, X, i, room):
+    """Log density of a row in a class, up to a constant; -inf where it cannot be computed.
+
+    Parameters
+    ----------
+    pool, common : LowRank, Common
+        The classes and their leaves.
+    leaf, g : int
+        The leaf and the class.
+    X : float64 array, shape (n, a + b)
+        Rows; of one with missing values (NaN) it is the density of the known ones. A column of
+        which the class never had a value counts as if the value were where it is expected, with
+        the variance of all classes.
+    i : int
+        Which row.
+    room : Room
+        From `make_room`.
+
+    Returns
+    -------
+    float
+        Above -inf and below inf, or -inf.
+    """
+    if pool.head.lacks[g] or not is_whole(X, i):
+        return _partial(pool, common, leaf, g, X, i, room)
+    mean, factor, pooled, root = pool.mean[g], pool.factor[g], common.factor[leaf], pool.root[g]
+    noise, share, row = common.noise[leaf], pool.share[g], room.row
+    a, rank = factor.shape
+    for k in range(2 * rank):
+        row[0, k] = 0.0
+    away = 0.0
+    for j in range(a):
+        deviation = X[i, j] - mean[j]
+        t = deviation / noise[j]
+        away += deviation * t
+        s = t * share[j]
+        for k in range(rank):
+            row[0, k] += t * factor[j, k]
+        for k in range(rank):
+            row[0, rank + k] += s * pooled[j, k]
+    away -= _explained(root, row, 2 * rank)
+    score = pool.head.constant[g] + binary_score(pool.odds, g, X, i, a) - 0.5 * max(away, 0.0)
+    # A maximum would take NaN for 0.
+    return score if -np.inf < score < np.inf and away == away else -np.inf
+
+
+@summed
+def _forward(root, p, row):
+    total = 0.0
+    for k in range(p):
+        total += root[p, k] * row[1, k]
+    return total
+
+
+@inlined
+def _explained(root, row, n):
+    """Squared length of L^-1 t for t in ``row[0]``; L^-1 t goes to ``row[1]``."""
+    total = 0.0
+    for p in range(n):
+        s = (row[0, p] - _forward(root, p, row)) / root[p, p]
+        row[1, p] = s
+        total += s * s
+    return total
+
+
+@exact
+def _condition(pool, common, leaf, g, X, i, room):
+    """Squared distance of the known values, and half a log determinant; see `_partial`.
+
+    ``room.inverse`` gets the Cholesky factor of I + G' D^-1 G over the known columns and
+    ``room.row[1]`` L^-1 G' D^-1 of the deviations. ``room.left`` has D, inf where unknown.
+    """
+    factor, pooled, share, noise = pool.factor, common.factor, pool.share, common.noise
+    a, rank = pool.signs.shape
+    left, rest, row, gram = room.left, room.part, room.row, room.gram
+    n = 0
+    for j in range(a):
+        known = X[i, j] == X[i, j] and pool.weight[g, j] > 0.0
+        left[j] = noise[leaf, j] if known else np.inf
+        rest[j] = np.inf if known else noise[leaf, j]
+        n += known
+    if 2 * n > a:
+        # Quicker to take away the columns that are unknown.
+        root = pool.root[g]
+        for p in range(2 * rank):
+            for k in range(p + 1):
+                gram[p, k] = _product(root, p, k, k + 1)
+        _add_columns(pool, common, leaf, g, rest, -1.0, room)
+    else:
+        _identity(gram)
+        _add_columns(pool, common, leaf, g, left, 1.0, room)
+    logs = _cholesky(room.gram, room.inverse, 2 * rank)
+    for k in range(2 * rank):
+        row[0, k] = 0.0
+    away = 0.0
+    for j in range(a):
+        if left[j] < np.inf:
+            deviation = X[i, j] - pool.mean[g, j]
+            t = deviation / left[j]
+            away += deviation * t
+            s = t * share[g, j]
+            for k in range(rank):
+                row[0, k] += t * factor[g, j, k]
+                row[0, rank + k] += s * pooled[leaf, j, k]
+    away -= _explained(room.inverse, row, 2 * rank)
+    return away, logs
+
+
+@exact
+def _partial(pool, common, leaf, g, X, i, room):
+    away, logs = _condition(pool, common, leaf, g, X, i, room)
+    a, rank = pool.signs.shape
+    score = pool.head.constant[g] - 0.5 * max(away, 0.0) - logs
+    for p in range(2 * rank):
+        score += math.log(pool.root[g, p, p])
+    for j in range(a):
+        if not room.left[j] < np.inf:
+            score += 0.5 * math.log(common.noise[leaf, j])
+            if X[i, j] == X[i, j] and common.variance[leaf, j] > 0.0:
+                score -= 0.5 * math.log(common.variance[leaf, j])
+    for j in range(a, X.shape[1]):
+        odds = pool.odds[g, j - a]
+        # Of a missing value, neither of the two counts: take back that of a 0.
+        score += odds * X[i, j] if X[i, j] == X[i, j] else math.log(1.0 + math.exp(odds))
+    return score if -np.inf < score < np.inf and away == away else -np.inf
+
+
+# --- missing values ---------------------------------------------------------------------------
+
+
+@exact
+def _fill(pool, common, leaf, g, X, i, w, room):
+    """Write deviations, weights and what is left open of each column; returns how many are filled.
+
+    For every column that is filled in, ``room.both`` gets the root of its weight times L^-1 of its
+    row of both factors: their products are what the known values leave open of the factors.
+    """
+    a, rank = pool.signs.shape
+    q = 2 * rank
+    step, part, left, both, row = room.step, room.part, room.left, room.both, room.row
+    away, _ = _condition(pool, common, leaf, g, X, i, room)
+    root = room.inverse
+    tells = -np.inf < away < np.inf
+    n = 0
+    for j in range(a):
+        known = X[i, j] == X[i, j]
+        step[j] = X[i, j] - pool.mean[g, j] if known else 0.0
+        part[j] = w if known else 0.0
+        left[j] = 0.0
+        for p in range(q):
+            both[j, p] = 0.0
+        if tells and not known and pool.weight[g, j] > 0.0:
+            _row_of_both(pool, common, leaf, g, j, row[0])
+            total, open_, estimate = common.noise[leaf, j], common.noise[leaf, j], 0.0
+            for p in range(q):
+                total += row[0, p] * row[0, p]
+                t = row[0, p]
+                for k in range(p):
+                    t -= root[p, k] * both[j, k]
+                both[j, p] = t / root[p, p]
+                open_ += both[j, p] * both[j, p]
+                estimate += both[j, p] * row[1, p]
+            told = 1.0 - open_ / total
+            n += 1
+            part[j] = w * told if 0.0 < told < 1.0 else 0.0
+            step[j], left[j] = estimate, open_
+            s = math.sqrt(part[j])
+            for p in range(q):
+                both[j, p] *= s
+    return n
+
+
+@inlined
+def _row_of_both(pool, common, leaf, g, j, out):
+    rank = pool.signs.shape[1]
+    for k in range(rank):
+        out[k] = pool.factor[g, j, k]
+        out[rank + k] = pool.share[g, j] * common.factor[leaf, j, k]
+
+
+@exact
+def _sketch_left(pool, g, room):
+    """Add to a sketch what `_fill` left open."""
+    signs, both = pool.signs, room.both
+    a, rank = signs.shape
+    seen = room.gram
+    for p in range(2 * rank):
+        for k in range(rank):
+            seen[p, k] = 0.0
+    for j in range(a):
+        if room.left[j] > 0.0 and room.part[j] > 0.0:
+            for p in range(2 * rank):
+                s = both[j, p] * pool.scale[g, j]
+                for k in range(rank):
+                    seen[p, k] += s * signs[j, k]
+    for j in range(a):
+        if room.left[j] > 0.0 and room.part[j] > 0.0:
+            for p in range(2 * rank):
+                s = both[j, p]
+                for k in range(rank):
+                    pool.sketch[g, j, k] += s * seen[p, k]
+
+
+# --- a leaf -----------------------------------------------------------------------------------
+
+
+@exact
+def learn(pool, common, leaf, first, following, g, X, i, w, total, room):
+    """Learn a row into a class of a leaf and make anew what has grown stale.
+
+    Parameters
+    ----------
+    pool, common : LowRank, Common
+        The classes and their leaves.
+    leaf : int
+        Which leaf.
+    first, following
+        Its classes, as for `refresh_leaf`; ``g`` is among them.
+    g : int
+        The class of the row.
+    X, i, w
+        As for `absorb`.
+    total : float
+        Weight of the leaf, the row included.
+    room : Room
+        From `make_room`.
+    """
+    absorb(pool, common, leaf, g, X, i, w, room)
+    # A column that varies at last, or more than it did, is not to wait.
+    late = False
+    for j in range(pool.m2.shape[1]):
+        squares = common.squares[leaf, j]
+        late |= 0.0 < squares < np.inf and squares >= 2.0 * common.made[leaf, j]
+    if late or total >= (1.0 + LEAF_PACE) * common.fresh[leaf]:
+        refresh_leaf(pool, common, leaf, first, following, room)
+    elif pool.head.weight[g] >= (1.0 + CLASS_PACE) * pool.head.fresh[g]:
+        refresh_class(pool, common, leaf, g, room)

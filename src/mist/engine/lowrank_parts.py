@@ -1,0 +1,184 @@
+"""What is rarely done to a class of low rank: cut it, weigh it, copy it, add another to it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mist.engine.arrays import per
+from mist.engine.inheritance import truncated_moments
+from mist.engine.lowrank import LARGEST, LowRank, Room, own_factor
+
+Array = np.ndarray[Any, Any]
+
+
+def cut(
+    pool: LowRank,
+    g: int,
+    feature: int,
+    v: float,
+    left: bool,
+    told: tuple[float, float] | None,
+    room: Room,
+) -> float:
+    """Truncate a class in place; returns the share of its mass that is kept.
+
+    The other columns go along with the split column by their covariance, as estimated.
+
+    Parameters
+    ----------
+    pool : LowRank
+        The classes.
+    g : int
+        The class; it knows the split column.
+    feature : int
+        Split column.
+    v : float
+        Threshold.
+    left : bool
+        Keep x <= v, else x > v.
+    told : tuple of float or None
+        Mean and variance of the split column on that side, if they are known better than the
+        Gaussian tells.
+    room : Room
+        From `mist.engine.lowrank.make_room`.
+
+    Returns
+    -------
+    float
+        Between 0 and 1; NaN if values are too large for a variance.
+    """
+    from scipy.special import ndtr
+
+    a = pool.m2.shape[1]
+    mean = pool.mean[g]
+    if feature >= a:
+        share = 1.0 - mean[feature] if left else mean[feature]
+        mean[feature] = 0.0 if left else 1.0
+        return float(share)
+    square = pool.m2[g, feature]
+    known = pool.weight[g]
+    variance = square / known[feature]
+    if not 0.0 < variance < np.inf:
+        return float((mean[feature] <= v) == left)
+    before = float(mean[feature])
+    z = (v - before) / np.sqrt(variance)
+    kept = truncated_moments(np.array([before]), np.array([variance]), v, left)
+    new_mean, new_variance = told if told is not None else (float(kept[0][0]), float(kept[1][0]))
+
+    covariance = covariances(pool, g, feature, room)
+    products = covariance * np.sqrt(known[feature] * known[:a])
+    mean[:a] += covariance / variance * (new_mean - before)
+    fall = 1.0 - new_variance / variance
+    pool.m2[g] = np.maximum(pool.m2[g] - fall * products * (products / square), 0.0)
+    seen = (products * pool.scale[g]) @ pool.signs
+    pool.sketch[g] -= fall / square * products[:, None] * seen
+    return float(ndtr(z if left else -z))
+
+
+def covariances(pool: LowRank, g: int, feature: int, room: Room) -> Array:
+    """Covariances of a class's numeric columns with one of them, as its sketch tells them.
+
+    Parameters
+    ----------
+    pool : LowRank
+        The classes.
+    g : int
+        The class.
+    feature : int
+        A numeric column that the class knows.
+    room : Room
+        From `mist.engine.lowrank.make_room`.
+
+    Returns
+    -------
+    ndarray, shape (a,)
+        The variance for the column itself; 0 for columns that the class does not know.
+    """
+    known = pool.weight[g, : pool.m2.shape[1]]
+    factor = np.empty_like(pool.signs)
+    own_factor(pool.sketch[g], pool.scale[g], pool.signs, pool.m2[g], factor, room)
+    products = factor @ factor[feature]
+    products[feature] = pool.m2[g, feature]
+    both = np.sqrt(known[feature] * known)
+    return per(products, both)
+
+
+def weigh(pool: LowRank, g: int, share: float) -> None:
+    """Multiply the weight of all that a class has learnt."""
+    for array in (pool.head["weight"], pool.weight, pool.m2, pool.sketch):
+        array[g] *= share
+
+
+def copy(pool: LowRank, g: int, source: LowRank, h: int) -> None:
+    """Make a class what another is; both have the same signs."""
+    for name in pool._fields:
+        if name != "signs":
+            getattr(pool, name)[g] = getattr(source, name)[h]
+
+
+def class_bytes(pool: LowRank) -> int:
+    """Bytes that a class takes."""
+    return sum(getattr(pool, name)[:1].nbytes for name in pool._fields if name != "signs")
+
+
+def merge(pool: LowRank, g: int, other: LowRank, h: int, room: Room) -> None:
+    """Add what another class has learnt to a class.
+
+    Weights, means and variances are exact. So is the sketch if both have the same scale, as parts
+    of one class have; else one is sketched anew from what it tells.
+
+    Parameters
+    ----------
+    pool, other : LowRank
+        Classes of the same columns.
+    g, h : int
+        The class that learns, and the one that it learns of.
+    room : Room
+        From `mist.engine.lowrank.make_room`.
+    """
+    if not other.head["weight"][h] > 0.0:
+        return
+    if not pool.head["weight"][g] > 0.0:
+        copy(pool, g, other, h)
+        return
+    head, a = pool.head, pool.m2.shape[1]
+    mine = (pool.scale[g], pool.sketch[g], pool.m2[g])
+    theirs = (other.scale[h], other.sketch[h], other.m2[h])
+    # The scale that more rows have told is kept.
+    keeps = head["renewal"][g] >= other.head["renewal"][h]
+    (scale, kept, _), added = (mine, theirs) if keeps else (theirs, mine)
+    scale = np.where(scale > 0.0, scale, added[0])
+    sketch = kept + _rescaled(added, scale, pool.signs, room)
+
+    n, m = pool.weight[g].copy(), other.weight[h]
+    total = n + m
+    share = per(m, total)
+    apart = other.mean[h] - pool.mean[g]
+    step = (np.sqrt(n * share) * apart)[:a]
+    m2 = pool.m2[g] + other.m2[h] + step * step
+    # Constant in both, but not the same: in neither sketch so far.
+    scale = np.where((scale == 0.0) & (step != 0.0), np.sqrt(per(total[:a], m2)), scale)
+    seen = (step * scale) @ pool.signs
+    renewal = max(head["renewal"][g], other.head["renewal"][h])
+    if renewal > 0.0 and np.abs(step).max() * np.abs(seen).max() < LARGEST:
+        sketch += step[:, None] * seen
+    pool.m2[g] = m2
+    pool.mean[g] += share * apart
+    pool.weight[g], pool.scale[g], pool.sketch[g] = total, scale, sketch
+    head["weight"][g] += other.head["weight"][h]
+    head["rows"][g] += other.head["rows"][h]
+    head["renewal"][g], head["fresh"][g] = renewal, 0.0
+
+
+def _rescaled(part: tuple[Array, Array, Array], scale: Array, signs: Array, room: Room) -> Array:
+    """The sketch of a class in another scale."""
+    old, sketch, m2 = part
+    # A column that has not varied is in neither.
+    if (old[old > 0.0] == scale[old > 0.0]).all():
+        return sketch
+    factor = np.empty_like(signs)
+    own_factor(sketch, old, signs, m2, factor, room)
+    again: Array = factor @ ((factor * scale[:, None]).T @ signs)
+    return again
