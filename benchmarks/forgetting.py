@@ -2,7 +2,7 @@
 
     python benchmarks/forgetting.py [--out docs/images/forgetting.svg]
 
-Stream S3 of streams.py: 50 classes, two at a time. After every task each model answers the
+Stream S3 of speed/streams.py: 50 classes, two at a time. After every task each model answers the
 held-out rows of the classes that have arrived. "Split storm" forces MIST-G to split early and
 often, with and without inheritance, to show what a split costs.
 """
@@ -15,7 +15,7 @@ import matplotlib
 import numpy as np
 from matplotlib.figure import Figure
 from river import tree
-from streams import make
+from speed.streams import make
 
 from mist import MistClassifier
 

@@ -1,0 +1,219 @@
+"""The page of tables that is built from records."""
+
+from __future__ import annotations
+
+from mist.bench.tables import Table, to_markdown
+
+from .marks import MARKS, REFERENCES, measured, verdict
+from .records import Rates
+from .streams import SHAPES
+
+INTRO = """\
+# Speed
+
+Rows per second of **CPU time of the process**, all its threads together, and the same divided by
+that of three references that ran in turn with it: river's Hoeffding tree with adaptive naive Bayes
+leaves, CapyMOA's in its Java loop, and the limit kernel, which is naive Bayes and one quantile
+sketch a class in a compiled loop with nothing else around. A rate or a ratio is the median over the
+rounds, ratios being taken within each; least and most of them are in brackets. Rates of different
+machines or days are not to be compared, and ratios only roughly. A star (\\*) marks figures where a
+run was cut when its time was over: classes arrive over time and the first part of a stream is the
+cheaper one, so that such a rate is too kind to the method cut. "Prequential" is the share of rows
+answered right before they were learnt, "held-out" the accuracy on fresh rows of all classes after
+the stream. Bytes are what each library says of its own model: exact arrays here, Python objects in
+river, Java objects in CapyMOA.
+
+Streams have Gaussian classes that arrive two at a time: {shapes}.
+
+Made by `benchmarks/bench_speed.py`; nothing here is edited by hand.
+
+{machine}"""
+HEADINGS = (
+    *("method", "path", "rows/s"),
+    *(f"times {name}" for name in REFERENCES),
+    *("KB", "prequential", "held-out"),
+)
+COLD = """\
+## Cold start
+
+Seconds of processes of their own; compiled code is kept on disk from the first answer on."""
+
+
+def page(records, image=None):
+    """All tables as Markdown; ``image`` is the path of the drawing of growth, if there is one."""
+    parts = {}
+    for record in records:
+        parts.setdefault(record["part"], []).append(record)
+    texts = [INTRO.format(shapes=_shapes(), machine=_machine(records))]
+    rates = Rates(parts.get("streams", []))
+    if parts.get("streams"):
+        texts.append(to_markdown(marks_table(rates)))
+        names = [name for name in SHAPES if any(key[0] == name for key in rates.measurements())]
+        texts += [to_markdown(stream_table(name, rates)) for name in names]
+        texts.append(to_markdown(threads_table(rates)))
+        cold = [r for r in parts["streams"] if r.get("cold")]
+        if cold:
+            texts.append(to_markdown(first_runs_table(cold)))
+    if parts.get("cold"):
+        texts += [COLD, to_markdown(cold_table(parts["cold"]))]
+    if image:
+        texts.append(f"## Growth\n\n![Rows per second against sizes]({image})")
+    skipped = dict.fromkeys(_reason(record) for record in records if record.get("reason"))
+    if skipped:
+        texts.append("## Not measured\n\n" + "\n".join(f"- {line}" for line in skipped))
+    return "\n\n".join(text.strip() for text in texts) + "\n"
+
+
+def _reason(record):
+    where = [record.get("method") or record["library"], record.get("path"), record.get("stream")]
+    return f"{', '.join(part for part in where if part)}: {record['reason']}"
+
+
+def _shapes():
+    return ", ".join(
+        f"{name} {shape.columns} columns, {shape.classes} classes, {shape.rows:,} rows"
+        for name, shape in SHAPES.items()
+    )
+
+
+def _machine(records):
+    """On what it ran, and how busy that was."""
+    first = records[0]["machine"]
+    loads = [record["machine"]["load"] for record in records if record["machine"]["load"]]
+    versions = {}
+    for record in records:
+        versions.update(record.get("versions") or {})
+    text = f"{first['processors']} processors ({first['kind']}), {first['system']}, Python "
+    text += first["python"] + "".join(f", {name} {value}" for name, value in versions.items())
+    if loads:
+        text += f". Load of the machine during the run: {min(loads):g} to {max(loads):g}"
+    return text + "."
+
+
+def figure(value, pattern):
+    """A median with its spread; a star if a run was cut."""
+    if value is None:
+        return ""
+    text = f"{value.median:{pattern}}"
+    if value.least != value.most:
+        text += f" ({value.least:{pattern}} to {value.most:{pattern}})"
+    return text + ("*" if value.cut else "")
+
+
+def times(value):
+    """A ratio with as many digits as it deserves."""
+    if value is None:
+        return ""
+    for least, pattern in ((20.0, ",.0f"), (2.0, ".1f"), (0.1, ".2f")):
+        if value.median >= least:
+            return figure(value, pattern)
+    return figure(value, ".4f")
+
+
+def _optional(value, pattern, unit=1.0):
+    return "" if value is None else format(value / unit, pattern)
+
+
+def stream_table(name, rates):
+    """All that was measured on a stream."""
+    rows = []
+    for key in rates.measurements():
+        if key[0] != name:
+            continue
+        first = rates.record(key)
+        rows.append(
+            (
+                *(key[1], key[2], figure(rates.rate(key), ",.0f")),
+                *(times(rates.ratio(key, (name, *other))) for other in REFERENCES.values()),
+                _optional(first["bytes"], ",.0f", 1024),
+                *(_optional(first[field], ".3f") for field in ("accuracy", "held_out")),
+            )
+        )
+    shape = SHAPES[name]
+    return Table(
+        name=f"speed-{name.lower()}",
+        title=f"{name}: {shape.columns} columns, {shape.classes} classes, {shape.rows:,} rows",
+        caption="",
+        headings=HEADINGS,
+        rows=tuple(rows),
+        n_text=2,
+    )
+
+
+def marks_table(rates):
+    """Every mark with its figure."""
+    rows = []
+    for mark in MARKS:
+        own = measured(mark, rates)
+        bound = f"{'below' if mark.is_size else 'at least'} {mark.bound:,g}"
+        # The figure shows the digits that its bound needs.
+        text = times(own) if mark.against else figure(own, ",.0f")
+        rows.append((mark.text, mark.stream, bound, text, verdict(mark, own)))
+    return Table(
+        name="speed-marks",
+        title="Marks",
+        caption="What the trees are to reach on an otherwise idle machine.",
+        headings=("figure", "stream", "asked", "measured", "verdict"),
+        rows=tuple(rows),
+        n_text=2,
+    )
+
+
+PAIRS = (
+    ("predict, 2 threads", "predict"),
+    ("partial_fit, 2 models in 2 threads", "partial_fit, 1 model"),
+)
+
+
+def threads_table(rates):
+    """By how much a second thread helps."""
+    rows = []
+    for stream, method, path in rates.measurements():
+        for two, one in PAIRS:
+            if path == two:
+                gain = rates.ratio((stream, method, two), (stream, method, one), "wall")
+                rate = figure(rates.rate((stream, method, two), "wall"), ",.0f")
+                rows.append((method, path, stream, rate, times(gain)))
+    return Table(
+        name="speed-threads",
+        title="Two threads",
+        caption="By the wall clock, against one thread. Needs two processors that are free.",
+        headings=("method", "path", "stream", "rows/s", "times one thread"),
+        rows=tuple(rows),
+        n_text=3,
+    )
+
+
+def first_runs_table(records):
+    """First runs of Java loops, while the Java machine compiles."""
+    return Table(
+        name="speed-first",
+        title="First run of a Java loop",
+        caption="Left out of everything above.",
+        headings=("method", "stream", "rows/s"),
+        rows=tuple((r["method"], r["stream"], f"{r['rows'] / r['cpu']:,.0f}") for r in records),
+        n_text=2,
+    )
+
+
+def cold_table(records):
+    """Seconds of whole processes."""
+    groups = {}
+    for record in records:
+        if record.get("cpu") is not None:
+            groups.setdefault((record["method"], record["path"]), []).append(record)
+    rows = []
+    for key, own in groups.items():
+        spans = []
+        for clock in ("cpu", "wall"):
+            values = sorted(record[clock] for record in own)
+            spans.append(f"{values[len(values) // 2]:.2f}")
+        rows.append((*key, *spans, str(len(own))))
+    return Table(
+        name="speed-cold",
+        title="Whole processes",
+        caption="Medians.",
+        headings=("method", "what", "CPU s", "wall s", "runs"),
+        rows=tuple(rows),
+        n_text=2,
+    )
