@@ -2,7 +2,7 @@
 # second run installs nothing unless pyproject.toml has changed.
 #
 #   make demo PYTHON=/path/to/python    use this interpreter instead of looking for one
-#   make test ARGS="-k kll"             hand arguments on to pytest
+#   make test ARGS="-k kll"             hand arguments on to pytest, or to the measuring of speed
 
 VENV   ?= .venv
 BIN    := $(VENV)/bin
@@ -12,7 +12,7 @@ ARGS   ?=
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: demo test lint docs format clean help
+.PHONY: demo test lint bench-speed docs format clean help
 
 demo: $(VENV)/.installed-run ## install the package and run the demonstration
 	$(BIN)/mist demo
@@ -29,6 +29,9 @@ format: $(VENV)/.installed-dev ## put the code into the project's layout
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
+bench-speed: $(VENV)/.installed-dev ## measure speed and memory beside other libraries
+	$(BIN)/python benchmarks/bench_speed.py $(ARGS)
+
 docs: $(VENV)/.installed-docs ## build the documentation into site/
 	$(BIN)/mkdocs build --strict
 
@@ -37,7 +40,7 @@ clean: ## remove the environment, caches and everything that was built
 	find src tests benchmarks -name __pycache__ -prune -exec rm -rf {} + 2>/dev/null || true
 
 help: ## show this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 $(VENV)/.installed-run: pyproject.toml | $(VENV)/.created
 	@echo "Installing mist-tree into $(VENV) (needed once, takes a few minutes) ..."

@@ -4,7 +4,8 @@
 
 Fifty Gaussian classes of ten columns that arrive two at a time, generated in chunks, so that the
 process holds no more of the stream than one of them. Seconds are CPU time of test-then-train, the
-generator's left out. Memory is what the process has resident; Linux tells it.
+generator's left out; those of the first report, and of the one with the first split, hold some of
+compiling. Memory is what the process has resident; Linux tells it.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """CapyMOA: its Java loop over a stream held in memory, and its Python calls row by row.
 
-Each loop is run for a while before it is measured, for the Java machine compiles while it runs; what
-the first run in a process took is told apart, as cold.
+Each loop is run for a while before it is measured, for the Java machine compiles while it runs;
+what the first run in a process took is told apart, as cold.
 """
 
 from __future__ import annotations

@@ -7,8 +7,10 @@ import numpy as np
 
 from .clock import Outcome, Timer, share
 from .kernel import MERGE, SORT, answer, nothing, test_then_train
+from .threads import predict_in_parts
 
-METHODS = {"limit kernel": ("prequential", "predict")}
+PREDICTING = {"predict": 1, "predict, 2 threads": 2}
+METHODS = {"limit kernel": ("prequential", *PREDICTING)}
 
 
 def missing():
@@ -30,13 +32,15 @@ def run(task, stream):
     with Timer() as timer:
         test_then_train(own, stream.X, stream.y, out, SORT, MERGE)
     accuracy = share(out, stream.y)
-    if task.path == "predict":
-        with Timer() as timer:
-            answer(own, stream.X, out)
-        return Outcome(n, timer)
+    if task.path in PREDICTING:
+        return predict_in_parts(lambda X: answers(own, X), stream.X, PREDICTING[task.path])
     held_out = None
     if task.judge:
-        guess = np.empty(len(stream.y_test), dtype=np.int64)
-        answer(own, stream.X_test, guess)
-        held_out = share(guess, stream.y_test)
+        held_out = share(answers(own, stream.X_test), stream.y_test)
     return Outcome(n, timer, own.nbytes, accuracy, held_out)
+
+
+def answers(own, X):
+    out = np.empty(len(X), dtype=np.int64)
+    answer(own, X, out)
+    return out

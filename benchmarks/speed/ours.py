@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import threading
-
 import numpy as np
 
 import mist
 from mist import MistClassifier
 
 from .clock import Outcome, Timer, in_calls, one_by_one, share
+from .threads import at_once, predict_in_parts
 
 MODELS = {
     "MIST-G": lambda options: MistClassifier.paper("G", **options),
     "MIST-K": lambda options: MistClassifier.paper("K", **options),
     "MIST": lambda options: MistClassifier(**options),
 }
-LONG = 0.5
-"""CPU seconds for which a batch is predicted."""
 
 
 def missing():
@@ -76,25 +73,13 @@ def dicts(X):
 
 
 def predicting(n_threads):
-    """One model, the rows of the stream as a batch, a part of it in each thread.
-
-    Answered again and again, for one batch is over before a thread has started.
-    """
+    """One model, the rows of the stream as a batch."""
 
     def run(make, task, stream):
         model = make().partial_fit(stream.X, stream.y)
-        once = at_once([lambda: model.predict(stream.X)])
-        calls = min(max(round(LONG / max(once.cpu, 1e-6)), 1), 1000)
-        parts = np.array_split(stream.X, n_threads)
-        timer = at_once([lambda part=part: answer(model, part, calls) for part in parts])
-        return Outcome(calls * len(stream.X), timer)
+        return predict_in_parts(model.predict, stream.X, n_threads)
 
     return run
-
-
-def answer(model, X, calls):
-    for _ in range(calls):
-        model.predict(X)
 
 
 def learning_apart(n_threads):
@@ -106,18 +91,6 @@ def learning_apart(n_threads):
         return Outcome(n_threads * len(stream.y), timer)
 
     return run
-
-
-def at_once(jobs):
-    """Each job in a thread of its own; one job in this one."""
-    threads = [threading.Thread(target=job) for job in jobs[1:]]
-    with Timer() as timer:
-        for thread in threads:
-            thread.start()
-        jobs[0]()
-        for thread in threads:
-            thread.join()
-    return timer
 
 
 PATHS = {

@@ -177,7 +177,8 @@ def threads_table(rates):
     return Table(
         name="speed-threads",
         title="Two threads",
-        caption="By the wall clock, against one thread. Needs two processors that are free.",
+        caption="By the wall clock, against one thread. The limit kernel holds no lock: what it "
+        "gains is what the machine had to give at that time.",
         headings=("method", "path", "stream", "rows/s", "times one thread"),
         rows=tuple(rows),
         n_text=3,
