@@ -113,6 +113,6 @@ class Rates:
             return None
         pairs = [(ours[number], theirs[number]) for number in common]
         return spread(
-            [a["rows"] / a[clock] * b[clock] / b["rows"] for a, b in pairs],
+            [a["rows"] * b[clock] / (a[clock] * b["rows"]) for a, b in pairs],
             any(r["cut"] for pair in pairs for r in pair),
         )
