@@ -137,6 +137,10 @@ def measure_round(book, own, stream, tasks, number, versions, console, part="str
         rate = f"{outcome.rows / outcome.cpu:,.0f} rows/s"
         console.print(f"{stream} {number} {task.method}, {task.path}: {rate}{cut}", markup=False)
         quick = not outcome.cut and outcome.cpu < SLOW * task.seconds
-        if quick or task.library == "mist" or (task.method, task.path) in REFERENCES.values():
+        if (
+            quick
+            or task.library in ("mist", "limit")
+            or (task.method, task.path) in REFERENCES.values()
+        ):
             again.append(task)
     return again
