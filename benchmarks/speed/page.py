@@ -50,7 +50,8 @@ def page(records, image=None):
         texts.append(to_markdown(marks_table(rates)))
         names = [name for name in SHAPES if any(key[0] == name for key in rates.measurements())]
         texts += [to_markdown(stream_table(name, rates)) for name in names]
-        texts.append(to_markdown(threads_table(rates)))
+        threads = threads_table(rates)
+        texts += [to_markdown(threads)] if threads.rows else []
         cold = [r for r in parts["streams"] if r.get("cold")]
         if cold:
             texts.append(to_markdown(first_runs_table(cold)))
