@@ -8,9 +8,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import naive
-from mist.engine.criterion import TIE, best_splits, impurity_term, leaf_impurity, radius, split_gain
+from mist.engine.criterion import TIE, best_splits, impurity_term, most_gain, radius, split_gain
 from mist.engine.state import State
 from mist.engine.thresholds import observed_cells
 from paper import paper_tree
@@ -139,14 +141,41 @@ def test_a_perfect_cut_gains_the_whole_impurity():
 
 
 @pytest.mark.parametrize("entropy", CRITERIA)
-def test_impurity_of_a_leaf_bounds_every_gain(entropy):
+def test_no_gain_exceeds_the_most(entropy):
     rng = np.random.default_rng(3)
     X, y = rng.normal(size=(80, 2)), rng.integers(0, 5, 80)
     X[:, 0] += 3.0 * y
     state = grown(X, y)
-    got = leaf_impurity(state.tree, observed_cells(state.tree, 0), entropy)
-    assert got == pytest.approx(impurity(y.tolist(), entropy))
+    got = most_gain(state.tree, observed_cells(state.tree, 0), entropy)
+    assert got <= impurity(y.tolist(), entropy) + 1e-12
     assert best(state, rng.normal(size=(6, 2)) * 5.0, entropy)[2].max() <= got
+
+
+@pytest.mark.parametrize("entropy", CRITERIA)
+@given(
+    st.lists(st.integers(1, 30), min_size=2, max_size=6),
+    st.lists(st.floats(0.0, 1.0), min_size=6, max_size=6),
+)
+def test_no_table_of_masses_gains_more_than_the_most(entropy, counts, shares):
+    y = np.repeat(np.arange(len(counts)), counts)
+    state = grown(np.zeros((len(y), 1)), y)
+    most = most_gain(state.tree, observed_cells(state.tree, 0), entropy)
+    for cut in (shares[: len(counts)], np.round(shares[: len(counts)])):
+        left = np.array(counts) * cut
+        right = np.array(counts) - left
+        sums = [
+            sum(impurity_term(float(m), entropy) for m in part) for part in (left, right, counts)
+        ]
+        assert split_gain(left.sum(), right.sum(), *sums, entropy) <= most + 1e-12
+
+
+@pytest.mark.parametrize("n_classes", [2, 4, 10])
+def test_equal_classes_that_are_parted_cleanly_gain_the_most(n_classes):
+    y = np.repeat(np.arange(n_classes), 6)
+    state = grown((y >= n_classes // 2).astype(float)[:, None], y)
+    gains = best(state, np.array([[0.5]]), None)[2]
+    assert gains[0] == pytest.approx(1.0 / n_classes)
+    assert most_gain(state.tree, observed_cells(state.tree, 0), None) == pytest.approx(gains[0])
 
 
 # --- radius -----------------------------------------------------------------------------------

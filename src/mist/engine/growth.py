@@ -10,7 +10,7 @@ import numpy as np
 from mist.engine import thresholds, trials
 from mist.engine.conformity import count_masses, reserve_classes
 from mist.engine.confseq import leaf_radius, noise
-from mist.engine.criterion import best_splits, leaf_impurity, radius
+from mist.engine.criterion import best_splits, most_gain, radius
 from mist.engine.inheritance import split_leaf
 from mist.engine.likelihood import LEAST_GAIN, likelihood_splits
 from mist.engine.passage import advance
@@ -191,11 +191,11 @@ def attempt(state: State, rule: SplitRule, leaf: int) -> Split | None:
     entropy = True if rule.criterion == "info_gain" else None
     by_likelihood = rule.criterion == "likelihood"
     eps, tie = _least_demand(state, rule, rows, cells)
-    # No gain of information exceeds the impurity of the leaf: a larger demand cannot be met.
+    # A demand above what any split can gain cannot be met.
     if (
         not (tie or by_likelihood)
         and state.missing is None
-        and leaf_impurity(tree, cells, entropy) < eps
+        and most_gain(tree, cells, entropy) < eps
     ):
         return None
     candidates = _candidates(state, rule, leaf, cells)
