@@ -75,9 +75,10 @@ class IndependentColumns(LeafModel):
 
 
 @inlined
-def _score(
+def naive_bayes_score(
     model, tree, missing, sketch, holes, binary, options, leaf, cell, X, i, room, extra, need
 ):
+    """Score of a cell by its moments, see `LeafModel.score`."""
     cells, stats = tree.cells, tree.stats
     if holes is None:
         return gaussian_score(cells, stats, binary, cell, X, i, options.n_numeric) + extra
@@ -86,7 +87,7 @@ def _score(
 
 @inlined
 def _log_density(model, tree, missing, sketch, holes, binary, options, leaf, cell, row, room):
-    density = _score(
+    density = naive_bayes_score(
         model, tree, missing, sketch, holes, binary, options, leaf, cell, row, 0, room, 0.0, 0.0
     )
     density -= math.log(tree.cells.mass[cell] + 1.0)
@@ -125,7 +126,7 @@ class GaussianModel(IndependentColumns):
     title = "gaussian"
     arrays = NaiveBayes
     numeric_norm = True
-    score = staticmethod(_score)
+    score = staticmethod(naive_bayes_score)
     log_density = staticmethod(_log_density)
     learn = staticmethod(_learn)
 

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from mist.engine import joint
 from mist.engine.arrays import grown, per, wider
 from mist.engine.compiled import allocating, inlined
 from mist.engine.leafmodel import LeafModel, Side, Told, register
@@ -130,11 +131,8 @@ class LowRankModel(LeafModel):
                 cut(pool, cell, side.feature, side.threshold, side.left, moments, room)
             weigh(pool, cell, max(tree.cells.weight[cell] / tree.cells.weight[parent], _TRACE))
             if told is not None:
-                seen = tree.cells.weight[cell]
-                if state.missing is not None:
-                    seen = state.missing.cell[cell, :n]
                 tree.stats[cell, MEAN] = pool.mean[cell]
-                tree.stats[cell, M2, :n] = _variances(pool, cell) * seen
+                tree.stats[cell, M2, :n] = _variances(pool, cell) * joint.seen(state, cell)
 
     def covariances_with(self, state: State, cell: int, feature: int) -> tuple[Array, Array]:
         """As the sketch of the class tells them."""

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from mist.engine import components, reduction
+from mist.engine import components, joint, reduction
 from mist.engine.arrays import grown, wider
 from mist.engine.compiled import allocating, inlined
 from mist.engine.gaussians import Gaussians, Seen, is_whole, new_seen
@@ -248,9 +248,8 @@ def _follow_components(state: State, parent: int, cell: int) -> None:
     evidence = cells.weight[cell] / cells.weight[parent] * whole[parent] / whole[cell]
     components.scale_components(state, cell, mass, evidence)
     mean, variance = components.overall_moments(state, cell)
-    seen = cells.weight[cell] if state.missing is None else state.missing.cell[cell, :n]
     tree.stats[cell, MEAN] = mean
-    tree.stats[cell, M2, :n] = variance * seen
+    tree.stats[cell, M2, :n] = variance * joint.seen(state, cell)
 
 
 def _copy_component(source: State, component: int, target: State, born: int) -> None:

@@ -18,13 +18,8 @@ from mist.engine.arrays import grown, wider
 from mist.engine.compiled import allocating, exact, inlined
 from mist.engine.kll import total_weight, upper_bound
 from mist.engine.leafmodel import register
-from mist.engine.leaves.gaussian import IndependentColumns, renew_caches
-from mist.engine.moments import (
-    categorical_score_missing,
-    gaussian_column,
-    gaussian_score,
-    gaussian_score_missing,
-)
+from mist.engine.leaves.gaussian import IndependentColumns, naive_bayes_score, renew_caches
+from mist.engine.moments import categorical_score_missing, gaussian_column
 from mist.engine.state import HIGH, LOW, M2, MEAN, PREC, ROOMS, Options, State, leaf_cells
 
 Array = np.ndarray[Any, Any]
@@ -125,9 +120,9 @@ def _score(
     if sketch is not None:
         return sketch_score(cells, stats, missing, sketch, model, cell, X, i, room, options) + extra
     # Without numeric columns nothing is sketched.
-    if holes is None:
-        return gaussian_score(cells, stats, binary, cell, X, i, 0) + extra
-    return gaussian_score_missing(cells, stats, missing, cell, X, i, 0) + extra
+    return naive_bayes_score(
+        model, tree, missing, sketch, holes, binary, options, leaf, cell, X, i, room, extra, need
+    )
 
 
 @inlined
