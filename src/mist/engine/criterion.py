@@ -206,8 +206,18 @@ def radius(
     >>> round(radius("mcdiarmid", 8600, 0.1, n_features=16, n_thresholds=9), 3)
     0.172
     """
-    if bound == "mcdiarmid":
-        log = math.log((2 * n_features * n_thresholds if union_bound else 1) / delta)
-        return math.sqrt(32 * log / n)
-    scale = 8.0 if bound == "rutkowski" else math.log2(max(n_classes, 2)) if entropy else 1.0
-    return scale * math.sqrt(math.log(1 / delta) / (2 * n))
+    tests = 2 * n_features * n_thresholds if bound == "mcdiarmid" and union_bound else 1
+    return float(confidence_radius(squared_scale(bound, n_classes, entropy), tests, delta, n))
+
+
+def squared_scale(bound: str, n_classes: int = 2, entropy: bool | None = None) -> float:
+    """What stands before ln(tests / delta) / n under the root of `radius`."""
+    if bound in ("mcdiarmid", "rutkowski"):
+        return 32.0
+    return (math.log2(max(n_classes, 2)) if entropy else 1.0) ** 2 / 2
+
+
+@exact
+def confidence_radius(squared, tests, delta, n):
+    """Radius after n rows, from `squared_scale` and the number of tests."""
+    return math.sqrt(squared * math.log(tests / delta) / n)

@@ -10,7 +10,8 @@ import numpy as np
 from mist.engine import thresholds, trials
 from mist.engine.conformity import count_masses, reserve_classes
 from mist.engine.confseq import leaf_radius, noise
-from mist.engine.criterion import best_splits, most_gain, radius
+from mist.engine.criterion import best_splits, most_gain, radius, squared_scale
+from mist.engine.glance import NO_GLANCE, Glance
 from mist.engine.inheritance import split_leaf
 from mist.engine.likelihood import LEAST_GAIN, likelihood_splits
 from mist.engine.passage import advance
@@ -106,7 +107,7 @@ def learn(
         reserve_codes(state, len(ranks))
     if state.conformity is not None:
         reserve_classes(state, len(ranks))
-    row, n = 0, len(X)
+    row, n, glance = 0, len(X), _glance(state, rule)
     trying = rule.split_test == "eprocess"
     notes = trials.new_notes(n if trying else 0)
     if not trying:
@@ -139,6 +140,7 @@ def learn(
                 out,
                 shares,
                 notes if state.trials else None,
+                glance,
             )
             if state.trials:
                 trials.follow(state, X, codes, weights, ranks, notes, first, row)
@@ -148,6 +150,27 @@ def learn(
                 if made and state.conformity is not None:
                     count_masses(state.tree, state.conformity.held)
     return splits
+
+
+def _glance(state: State, rule: SplitRule) -> Glance:
+    """What the loop needs to pass over attempts that must fail, if it can tell."""
+    by_class = _tests_by_class(rule)
+    if not (
+        rule.split_test == "gap"
+        and rule.criterion == "gini"
+        and rule.bound not in CONFSEQ
+        and rule.max_features is None
+        and by_class
+    ):
+        return NO_GLANCE
+    union = rule.bound == "mcdiarmid" and rule.union_bound
+    return Glance(
+        squared_scale(rule.bound),
+        float(2 * state.n_features if union else 1),
+        union,
+        rule.delta,
+        rule.tie_threshold,
+    )
 
 
 def _predict_one(
@@ -219,6 +242,7 @@ def attempt(state: State, rule: SplitRule, leaf: int) -> Split | None:
     if trying:
         trials.open_batch(state, leaf, gains, places, rule.inheritance, rule.discount)
         return None
+    _remember(leaves, leaf, gains, places, best)
     if best < 0:
         return None
     gap = rule.split_test == "gap"
@@ -251,6 +275,16 @@ def attempt(state: State, rule: SplitRule, leaf: int) -> Split | None:
     )
     split_leaf(state, leaf, best, made.threshold, rule.inheritance, rule.discount)
     return made
+
+
+def _remember(leaves: Any, leaf: int, gains: Array, places: Array, best: int) -> None:
+    """Keep the two columns that gained most, for a glance at the next attempt."""
+    others = np.where(np.arange(len(gains)) == best, 0.0, gains)
+    second = int(np.argmax(others))
+    known = others[second] > 0.0
+    leaves["best"][leaf], leaves["second"][leaf] = (best, second) if known else (-1, -1)
+    if known:
+        leaves["best_at"][leaf], leaves["second_at"][leaf] = places[[best, second]]
 
 
 def _end_of_trials(state: State, rule: SplitRule, leaf: int) -> Split | None:
@@ -294,8 +328,12 @@ def _least_demand(state: State, rule: SplitRule, rows: float, cells: Array) -> t
 
 
 def _n_thresholds(rule: SplitRule, cells: Array) -> int:
-    by_class = rule.thresholds in ("medians", "gaussian")
-    return cells.size - 1 if by_class else rule.n_thresholds
+    return cells.size - 1 if _tests_by_class(rule) else rule.n_thresholds
+
+
+def _tests_by_class(rule: SplitRule) -> bool:
+    """Whether the candidates of a column lie between the centres of the classes."""
+    return rule.thresholds in ("medians", "gaussian")
 
 
 def _log_term(state: State, rule: SplitRule, cells: Array) -> float:

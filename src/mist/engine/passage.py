@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from mist.engine.glance import NO_GLANCE, Glance
 from mist.engine.state import State, reserve_cells, reserve_items
 from mist.engine.stream import ATTEMPT, FULL_CELLS, FULL_ITEMS, TEND, Notes, run
 
@@ -22,6 +23,7 @@ def advance(
     out: Array | None = None,
     shares: Array | None = None,
     notes: Notes | None = None,
+    glance: Glance = NO_GLANCE,
 ) -> tuple[int, int]:
     """Learn rows from ``start`` on until the loop comes back, and do what it came back for.
 
@@ -39,6 +41,7 @@ def advance(
         state.model,
         state.binary,
         state.options,
+        glance,
         X,
         codes,
         weights,

@@ -65,6 +65,10 @@ LEAF = np.dtype(
         ("n_cells", np.int64),
         ("sketched", np.int64),  # number of cells with a sketch
         ("orphan", np.int64),  # 1: the cells are class masses of the parent and nothing else
+        ("best", np.int64),  # columns that gained most at the last attempt, -1 without one
+        ("second", np.int64),
+        ("best_at", np.float64),  # their thresholds then
+        ("second_at", np.float64),
     ]
 )
 
@@ -434,6 +438,8 @@ def clear_leaf(tree, leaf, node, orphan):
     leaves.n_cells[leaf] = 0
     leaves.sketched[leaf] = 0
     leaves.orphan[leaf] = orphan
+    leaves.best[leaf] = -1
+    leaves.second[leaf] = -1
     tree.spread[leaf, :] = 0.0
 
 

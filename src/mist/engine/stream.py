@@ -10,6 +10,7 @@ import numpy as np
 from mist.engine import kll
 from mist.engine.compiled import allocating, exact, inlined
 from mist.engine.conformity import MATURE, count_masses, remember
+from mist.engine.glance import glance_room, must_fail
 from mist.engine.leafmodel import (
     has_room,
     learn,
@@ -290,6 +291,7 @@ def run(
     model,
     binary,
     options,
+    glance,
     X,
     codes,
     weights,
@@ -308,6 +310,8 @@ def run(
         The state, see `mist.engine.state`.
     binary : True or None
         None if there is no 0/1 column.
+    glance : Glance
+        Which leaves that are due need not be examined, see `mist.engine.glance`.
     X : float64 array, shape (n, d)
         Rows in internal column order. May hold NaN only if ``missing`` is given.
     codes : int64 array, shape (n,)
@@ -335,6 +339,7 @@ def run(
     """
     scratch = _make_scratch(ranks.size, X.shape[1])
     room = make_room(model, options)
+    looks = glance_room(sketch, ranks.size)
     return _run(
         tree,
         missing,
@@ -342,6 +347,7 @@ def run(
         model,
         binary,
         options,
+        glance,
         X,
         codes,
         weights,
@@ -353,6 +359,7 @@ def run(
         conformity,
         scratch,
         room,
+        looks,
     )
 
 
@@ -364,6 +371,7 @@ def _run(
     model,
     binary,
     options,
+    glance,
     X,
     codes,
     weights,
@@ -375,6 +383,7 @@ def _run(
     conformity,
     scratch,
     room,
+    looks,
 ):
     nodes, leaves = tree.nodes, tree.leaves
     scores, parts, known, settled = scratch.scores, scratch.parts, scratch.codes, scratch.row
@@ -458,8 +467,13 @@ def _run(
             conformity.seen[code] += w
         if due >= 0:
             return i + 1, TEND, due
-        if math.floor(leaves.rows[leaf] / options.grace_period) > leaves.tried[leaf]:
-            return i + 1, ATTEMPT, leaf
+        attempts = math.floor(leaves.rows[leaf] / options.grace_period)
+        if attempts > leaves.tried[leaf]:
+            if missing is not None:
+                return i + 1, ATTEMPT, leaf
+            if not must_fail(glance, tree, sketch, leaf, options.n_numeric, looks):
+                return i + 1, ATTEMPT, leaf
+            leaves.tried[leaf] = np.int64(attempts)
     return X.shape[0], DONE, 0
 
 

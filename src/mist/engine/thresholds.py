@@ -11,7 +11,7 @@ import math
 import numpy as np
 
 from mist.engine.compiled import allocating, exact
-from mist.engine.kll import column, median, total_weight
+from mist.engine.kll import column, median, rank, total_weight
 from mist.engine.random import SAMPLED, uniform
 from mist.engine.state import HIGH, LOW, M2, MEAN
 
@@ -38,40 +38,64 @@ def _buffers(tree, cells):
     return np.empty(n), np.empty(n)
 
 
+@exact
+def class_median(tree, sketch, cell, j, values, weights):
+    """Median of one class in one numeric column where no value is missing.
+
+    A cell without a sketch gives its mean; a cell that has learnt nothing since its medians
+    were last asked for is not searched again. ``values`` and ``weights`` must hold the whole
+    sketch and one value more.
+    """
+    records, stats = tree.cells, tree.stats
+    # The bare test for None comes first: only then is the rest not compiled without sketches.
+    if sketch is not None:  # noqa: SIM102
+        if records.start[cell] >= 0:
+            if records.median_at[cell] != records.steps[cell]:
+                # It is near the last one, or not far from the mean.
+                known = records.median_at[cell] >= 0
+                guess = sketch.medians[cell, j] if known else stats[cell, MEAN, j]
+                reach = math.sqrt(stats[cell, M2, j] / records.weight[cell])
+                reach *= 0.07 if known else 0.6
+                sketch.medians[cell, j] = median(
+                    records, sketch, cell, j, guess - reach, guess + reach, values, weights
+                )
+            return sketch.medians[cell, j]
+    return stats[cell, MEAN, j]
+
+
 @allocating
 def class_medians(tree, missing, sketch, cells, n_numeric):
     """Median of every class in every numeric column, NaN where nothing is known.
 
-    A cell without a sketch gives its mean; a cell that has learnt nothing since its medians
-    were last asked for is not searched again. Returns shape (cells, n_numeric).
+    Returns shape (cells, n_numeric), by `class_median`.
     """
-    records, stats = tree.cells, tree.stats
+    records = tree.cells
     out = np.empty((cells.size, n_numeric))
+    values, weights = _buffers(tree, cells)
     for i in range(cells.size):
+        cell = cells[i]
         for j in range(n_numeric):
-            seen = records.weight[cells[i]] if missing is None else missing.cell[cells[i], j]
-            out[i, j] = stats[cells[i], MEAN, j] if seen > 0.0 else np.nan
-    if sketch is not None:
-        values, weights = _buffers(tree, cells)
-        for i in range(cells.size):
-            cell = cells[i]
-            if records.start[cell] < 0:
-                continue
-            if records.median_at[cell] != records.steps[cell]:
-                for j in range(n_numeric):
-                    # It is near the last one, or not far from the mean.
-                    known = records.median_at[cell] >= 0
-                    guess = sketch.medians[cell, j] if known else stats[cell, MEAN, j]
-                    reach = math.sqrt(stats[cell, M2, j] / records.weight[cell])
-                    reach *= 0.07 if known else 0.6
-                    low, high = guess - reach, guess + reach
-                    sketch.medians[cell, j] = median(
-                        records, sketch, cell, j, low, high, values, weights
-                    )
-                records.median_at[cell] = records.steps[cell]
+            out[i, j] = class_median(tree, sketch, cell, j, values, weights)
+        if records.start[cell] >= 0:
+            records.median_at[cell] = records.steps[cell]
+        elif missing is not None:
             for j in range(n_numeric):
-                out[i, j] = sketch.medians[cell, j]
+                if not missing.cell[cell, j] > 0.0:
+                    out[i, j] = np.nan
     return out
+
+
+@exact
+def midpoint(a, b):
+    """Midpoint of a < b, or a where rounding would make it b.
+
+    Examples
+    --------
+    >>> midpoint(1.0, 2.0), midpoint(1.0, 1.0 + 2.0**-52)
+    (1.5, 1.0)
+    """
+    v = 0.5 * a + 0.5 * b
+    return v if v < b else a
 
 
 @allocating
@@ -104,8 +128,7 @@ def midpoints(medians):
         for k in range(1, m):
             a, b = known[k - 1], known[k]
             if a < b:
-                v = 0.5 * a + 0.5 * b
-                out[placed, j] = v if v < b else a
+                out[placed, j] = midpoint(a, b)
                 placed += 1
     return out
 
@@ -241,8 +264,21 @@ def left_masses(tree, missing, sketch, cell, candidates, known, left):
             left[i, j] = 0.0
             if seen > 0.0 and candidates[i, j] == candidates[i, j]:
                 variance = tree.stats[cell, M2, j] / seen
-                rank = _gaussian_rank(tree.stats[cell, MEAN, j], variance, candidates[i, j])
-                left[i, j] = known[j] * rank
+                share = _gaussian_rank(tree.stats[cell, MEAN, j], variance, candidates[i, j])
+                left[i, j] = known[j] * share
+
+
+@exact
+def left_mass(tree, sketch, cell, j, v, n_numeric):
+    """Of the mass of one class its part left of one threshold, where no value is missing."""
+    count = tree.cells.count[cell]
+    if j >= n_numeric:
+        return binary_masses(tree, None, cell, j, count)[1]
+    if sketch is not None:  # noqa: SIM102 - as above
+        if tree.cells.start[cell] >= 0:
+            return count * rank(tree.cells, sketch, cell, j, v)
+    variance = tree.stats[cell, M2, j] / tree.cells.weight[cell]
+    return count * _gaussian_rank(tree.stats[cell, MEAN, j], variance, v)
 
 
 @exact
