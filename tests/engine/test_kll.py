@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import naive
 from mist import MistClassifier
 from mist.engine import kll
 from mist.engine.inheritance import split_leaf
-from mist.engine.leaves.sketch import View
 from mist.engine.state import (
     CAPS,
     FREE,
@@ -25,6 +26,7 @@ from mist.engine.state import (
     State,
     sketch_plan,
 )
+from mist.engine.view import View, count_at_most
 from paper import paper_tree
 
 NAN = math.nan
@@ -91,19 +93,19 @@ def check_view(state: State) -> None:
     for cell in range(state.tree.counters[N_CELLS]):
         if cells.leaf[cell] < 0 or cells.start[cell] < 0:
             continue
-        room = int(state.sketch.plan[ROOMS, cells.room[cell]])
+        rows = slice(cells.start[cell], cells.start[cell] + cells.used[cell])
         for j in range(d):
             pairs = column(state, cell, j)
-            base = int(cells.start[cell]) * d + j * room
             n = int(view.count[cell, j])
             assert n == len(pairs)
-            assert view.values[base : base + n].tolist() == [v for v, _ in pairs]
+            values, mass = view.values[rows, j], view.mass[rows, j]
+            assert values[:n].tolist() == [v for v, _ in pairs]
+            assert (values[n:] == np.inf).all()
             last = {}
             for v, reached in naive.cumulative(pairs):
                 last[v] = reached  # equal values may stand in any order
-            mass = view.mass[base : base + n]
             assert (np.diff(mass) > 0).all()
-            assert {v: m for v, m in zip(view.values[base : base + n], mass, strict=True)} == last
+            assert dict(zip(values[:n], mass[:n], strict=True)) == last
 
 
 # --- what is stored ---------------------------------------------------------------------------
@@ -291,11 +293,16 @@ def test_columns_are_sorted_each_on_its_own(m):
     np.testing.assert_array_equal(items[[0, 1, -2, -1]], before[[0, 1, -2, -1]])
 
 
-def test_upper_bound_counts_values_up_to_v():
-    values = np.array([9.0, 1.0, 2.0, 2.0, 3.0, 0.0])
-    for v in (0.5, 1.0, 1.5, 2.0, 3.0, 4.0):
-        assert kll.upper_bound(values, 1, 4, v) == np.sum(values[1:5] <= v)
-    assert kll.upper_bound(values, 1, 0, 5.0) == 0
+@given(st.integers(1, 400), st.integers(1, 9), st.integers(0, 99))
+def test_values_up_to_a_bound_are_counted_in_every_column(n, d, seed):
+    rng = np.random.default_rng(seed)
+    table = np.full((n + 3, d), rng.choice([-1.0, 99.0]))
+    table[2 : n + 2] = np.sort(rng.integers(0, 50, (n, d)), axis=0)
+    bounds = rng.integers(-1, 51, d) + rng.choice([0.0, 0.5])
+    bounds[rng.random(d) < 0.1] = NAN
+    found = np.empty(d)
+    count_at_most(table, 2, n, bounds, found)
+    assert found.tolist() == (table[2 : n + 2] <= bounds).sum(axis=0).tolist()
 
 
 def test_copies_take_one_row_a_set_bit():

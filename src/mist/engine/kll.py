@@ -21,6 +21,7 @@ import numpy as np
 from mist.engine.compiled import exact, inlined
 from mist.engine.random import COMPACTION, draw
 from mist.engine.state import CAPS, FREE, HIGH, LOW, N_ITEMS, ROOMS, TOTALS
+from mist.engine.view import add_sorted, fill_sorted, halve_sorted, move_sorted
 
 
 @inlined
@@ -113,7 +114,7 @@ def fill(tree, sketch, view, cell, rows, level):
     """
     cells, m = tree.cells, len(rows)
     new_sketch(tree, sketch, view, cell, m)
-    start, room = cells.start[cell], sketch.plan[ROOMS, cells.room[cell]]
+    start = cells.start[cell]
     for k in range(m):
         for j in range(rows.shape[1]):
             sketch.items[start + k, j] = rows[k, j]
@@ -121,14 +122,7 @@ def fill(tree, sketch, view, cell, rows, level):
     cells.levels[cell] = level + 1
     sketch.sizes[cell, level] = m
     if view is not None:
-        for j in range(rows.shape[1]):
-            base = start * rows.shape[1] + j * room
-            n = 0
-            while n < m and rows[n, j] < np.inf:
-                view.values[base + n] = rows[n, j]
-                view.mass[base + n] = (n + 1.0) * 2.0**level
-                n += 1
-            view.count[cell, j] = n
+        fill_sorted(view, cell, start, rows, 2.0**level)
 
 
 @exact
@@ -151,20 +145,18 @@ def _widen(tree, sketch, view, cell, n_rows):
         for j in range(d):
             sketch.items[start + k, j] = sketch.items[old_start + k, j]
     if view is not None:
-        old, new = sketch.plan[ROOMS, old_room], sketch.plan[ROOMS, room]
-        for j in range(d):
-            a, b = start * d + j * new, old_start * d + j * old
-            for i in range(view.count[cell, j]):
-                view.values[a + i] = view.values[b + i]
-                view.mass[a + i] = view.mass[b + i]
+        move_sorted(view, start, old_start, cells.used[cell])
     _give_block(sketch, old_start, old_room)
     cells.start[cell] = start
     cells.room[cell] = room
 
 
 @inlined
-def update(tree, sketch, view, cell, X, i, copies, seed, node, code):
-    """Learn so many copies of a row; a whole number of copies goes in by its binary digits."""
+def update(tree, sketch, view, room, cell, X, i, copies, seed, node, code):
+    """Learn so many copies of a row; a whole number of copies goes in by its binary digits.
+
+    ``room`` has the fields ``bounds`` and ``found`` where there is a view.
+    """
     cells, d = tree.cells, sketch.ends.shape[2]
     need = cells.used[cell] + copies_bits(copies)
     if need > sketch.plan[ROOMS, cells.room[cell]]:
@@ -178,7 +170,7 @@ def update(tree, sketch, view, cell, X, i, copies, seed, node, code):
     level = np.int64(0)  # not a literal, for which everything below would be compiled again
     while copies > 0:
         if copies & 1:
-            _insert(cells, sketch, view, cell, X, i, level)
+            _insert(cells, sketch, view, room, cell, X, i, level)
             while cells.used[cell] >= sketch.plan[TOTALS, cells.levels[cell]]:
                 _compact(cells, sketch, view, cell, seed, node, code)
         copies >>= 1
@@ -186,7 +178,7 @@ def update(tree, sketch, view, cell, X, i, copies, seed, node, code):
 
 
 @inlined
-def _insert(cells, sketch, view, cell, X, i, level):
+def _insert(cells, sketch, view, room, cell, X, i, level):
     items, d = sketch.items, sketch.ends.shape[2]
     cells.levels[cell] = max(cells.levels[cell], level + 1)
     used = cells.used[cell]
@@ -203,26 +195,8 @@ def _insert(cells, sketch, view, cell, X, i, level):
     cells.used[cell] = used + 1
     sketch.sizes[cell, level] += 1
     if view is not None:
-        _insert_sorted(cells, sketch, view, cell, X, i, 2.0**level)
-
-
-@exact
-def _insert_sorted(cells, sketch, view, cell, X, i, weight):
-    values, mass = view.values, view.mass
-    d = sketch.ends.shape[2]
-    room = sketch.plan[ROOMS, cells.room[cell]]
-    for j in range(d):
-        if X[i, j] != X[i, j]:
-            continue
-        base = cells.start[cell] * d + j * room
-        n = view.count[cell, j]
-        at = base + upper_bound(values, base, n, X[i, j])
-        for k in range(base + n, at, -1):
-            values[k] = values[k - 1]
-            mass[k] = mass[k - 1] + weight
-        values[at] = X[i, j]
-        mass[at] = (mass[at - 1] if at > base else 0.0) + weight
-        view.count[cell, j] = n + 1
+        start = cells.start[cell]
+        add_sorted(view, cell, start, used, X, i, 2.0**level, room.bounds, room.found)
 
 
 @exact
@@ -255,7 +229,7 @@ def _compact(cells, sketch, view, cell, seed, node, code):
     sizes[cell, level] = odd
     sizes[cell, level + 1] += half
     if view is not None:
-        _thin_sorted(cells, sketch, view, cell, 2.0**level, bit, half)
+        halve_sorted(view, cell, cells.start[cell], used, 2.0**level, bit, half)
 
 
 @exact
@@ -288,45 +262,6 @@ def _exchange(items, a, b):
         u, v = items[a, j], items[b, j]
         items[a, j] = u if u < v else v
         items[b, j] = v if u < v else u
-
-
-@exact
-def _thin_sorted(cells, sketch, view, cell, weight, bit, half):
-    """The same compaction on the sorted columns: of the values with that weight, halve."""
-    values, mass = view.values, view.mass
-    d = sketch.ends.shape[2]
-    room = sketch.plan[ROOMS, cells.room[cell]]
-    for j in range(d):
-        base = cells.start[cell] * d + j * room
-        kept, seen, before, total = base, 0, 0.0, 0.0
-        for k in range(base, base + view.count[cell, j]):
-            own = mass[k] - before
-            before = mass[k]
-            if own == weight:
-                seen += 1
-                if seen <= 2 * half:
-                    if (seen - 1) % 2 != bit:
-                        continue
-                    own = 2.0 * weight
-            total += own
-            values[kept] = values[k]
-            mass[kept] = total
-            kept += 1
-        view.count[cell, j] = kept - base
-
-
-@exact
-def upper_bound(values, base, n, v):
-    """How many of the n sorted values from ``base`` on are <= v."""
-    low, span = 0, n
-    while span > 0:
-        half = span >> 1
-        if values[base + low + half] <= v:
-            low += half + 1
-            span -= half + 1
-        else:
-            span = half
-    return low
 
 
 @exact

@@ -135,14 +135,15 @@ def _precisions_missing(tree, missing, leaf, cell, n):
 
 
 @inlined
-def _factor(stats, cell, j):
-    prec = abs(stats[cell, PREC, j])
-    return prec if prec > 0.0 else 1.0
+def _factor(values, j):
+    value = abs(values[j])
+    return value if value > 0.0 else 1.0
 
 
 @inlined
-def log_determinant(stats, cell, n):
-    """Sum of log|prec| over the non-zero ones, with one logarithm for many factors."""
+def sum_of_logs(values):
+    """Sum of log|v| over the non-zero values, with one logarithm for many of them."""
+    n = values.size
     total, product = 0.0, 1.0
     for first in range(0, n, 16):
         last = min(first + 16, n)
@@ -150,12 +151,12 @@ def log_determinant(stats, cell, n):
         # Four chains of products, so that no multiplication waits for the one before.
         a, b, c, d = 1.0, 1.0, 1.0, 1.0
         for j in range(first, whole, 4):
-            a *= _factor(stats, cell, j)
-            b *= _factor(stats, cell, j + 1)
-            c *= _factor(stats, cell, j + 2)
-            d *= _factor(stats, cell, j + 3)
+            a *= _factor(values, j)
+            b *= _factor(values, j + 1)
+            c *= _factor(values, j + 2)
+            d *= _factor(values, j + 3)
         for j in range(whole, last):
-            a *= _factor(stats, cell, j)
+            a *= _factor(values, j)
         sixteen = (a * b) * (c * d)
         if _SMALL < sixteen < _LARGE:
             product *= sixteen
@@ -164,7 +165,7 @@ def log_determinant(stats, cell, n):
                 product = 1.0
         else:
             for j in range(first, last):
-                total += math.log(_factor(stats, cell, j))
+                total += math.log(_factor(values, j))
     return total + math.log(product)
 
 
@@ -183,7 +184,7 @@ def refresh_cell(tree, missing, leaf, cell, n_numeric, numeric_norm):
         _precisions_missing(tree, missing, leaf, cell, n_numeric)
     norm = math.log(tree.cells.mass[cell] + 1.0)
     if numeric_norm:
-        norm += 0.5 * log_determinant(stats, cell, n_numeric)
+        norm += 0.5 * sum_of_logs(stats[cell, PREC, :n_numeric])
     for j in range(n_numeric, stats.shape[2]):
         known = weight if missing is None else missing.cell[cell, j]
         ones = stats[cell, MEAN, j] * known

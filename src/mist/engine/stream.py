@@ -248,7 +248,7 @@ def _learn(tree, missing, sketch, model, room, options, leaf, cell, X, i, code, 
             leaves.sketched[leaf] += 1
             kll.new_sketch(tree, sketch, view, cell, kll.copies_bits(copies))
         if copies > 0 and cells.start[cell] >= 0:
-            kll.update(tree, sketch, view, cell, X, i, copies, options.seed, node, code)
+            kll.update(tree, sketch, view, room, cell, X, i, copies, options.seed, node, code)
     leaves.rows[leaf] += w
     return cell if due else -1
 

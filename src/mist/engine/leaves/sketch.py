@@ -16,11 +16,12 @@ import numpy as np
 
 from mist.engine.arrays import grown, wider
 from mist.engine.compiled import allocating, exact, inlined
-from mist.engine.kll import total_weight, upper_bound
+from mist.engine.kll import total_weight
 from mist.engine.leafmodel import register
 from mist.engine.leaves.gaussian import IndependentColumns, naive_bayes_score, renew_caches
-from mist.engine.moments import categorical_score_missing, gaussian_column
+from mist.engine.moments import categorical_score_missing, gaussian_column, sum_of_logs
 from mist.engine.state import HIGH, LOW, M2, MEAN, PREC, ROOMS, Options, State, leaf_cells
+from mist.engine.view import View, count_at_most
 
 Array = np.ndarray[Any, Any]
 
@@ -29,12 +30,17 @@ THIN = 20
 """A sketch of fewer rows is no distribution: the cell answers with its Gaussian."""
 
 
-class View(NamedTuple):
-    """Sorted columns of every sketch with cumulative weights."""
+class Room(NamedTuple):
+    """Room for a few numbers of every numeric column, each of shape (n_numeric,)."""
 
-    values: Any  # float64: blocks as in `Sketch.items`, column after column
-    mass: Any  # float64: cumulative weight up to and including the value
-    count: Any  # int64 (cells, numeric columns): values that are not missing
+    sigma: Any  # running deviation
+    bounds: Any  # what is searched for
+    found: Any  # how many values are not above that
+    total: Any  # weight of all known values
+    rank: Any  # share of it at or below the row's value
+    upper: Any
+    lower: Any
+    density: Any
 
 
 @exact
@@ -46,70 +52,100 @@ def deviations(tree, missing, sigma):
 
 
 @exact
-def _mass_at(view, base, n, v):
-    """Weight of the first n values of a block that are <= v."""
-    at = upper_bound(view.values, base, n, v)
-    return view.mass[base + at - 1] if at > 0 else 0.0
+def _masses(view, start, n, bounds, found, out):
+    """Weight of the n rows from ``start`` on that is at or below a bound, for every column."""
+    count_at_most(view.values, start, n, bounds, found)
+    for j in range(bounds.size):
+        mass = view.mass[np.uint64(start + np.int64(max(found[j] - 1.0, 0.0))), j]
+        out[j] = mass if found[j] > 0.0 else 0.0
 
 
 @exact
-def _value_at(view, base, n, target):
-    """First value whose cumulative weight is >= target."""
-    low, span = 0, n - 1
-    while span > 0:
-        half = span >> 1
-        if view.mass[base + low + half] < target:
-            low += half + 1
-            span -= half + 1
-        else:
-            span = half
-    return view.values[base + low]
+def _quantiles(view, start, n, targets, found, out):
+    """First value that so much weight is reached at, for every column.
+
+    Weights are whole numbers: to be below a target is to be at most the last one before it.
+    """
+    for j in range(targets.size):
+        targets[j] = math.ceil(targets[j]) - 1.0
+    count_at_most(view.mass, start, n, targets, found)
+    last = float(n - 1)
+    for j in range(targets.size):
+        out[j] = view.values[np.uint64(start + np.int64(min(found[j], last))), j]
 
 
 @exact
-def _column_density(view, base, n, low, high, x, sigma, bandwidth, smoothing):
-    total = view.mass[base + n - 1]
-    r = _mass_at(view, base, n, x) / total
-    top, bottom = min(r + HALF_WINDOW, 1.0), max(r - HALF_WINDOW, 0.0)
-    upper = high if top >= 1.0 else _value_at(view, base, n, top * total)
-    lower = low if bottom <= 0.0 else _value_at(view, base, n, bottom * total)
-    # Outside all values the window reaches to x: else ties at an end would leave no width.
-    spacing = max(upper, x) - min(lower, x)
-    if spacing <= 0.0:
-        spacing = smoothing * sigma
-    h = bandwidth * spacing
-    inside = _mass_at(view, base, n, x + h) / total - _mass_at(view, base, n, x - h) / total
-    return math.log((inside + smoothing) / (2.0 * h / sigma + smoothing))
+def _densities(cells, sketch, view, cell, X, i, room, options):
+    """Write a row's density in every column, in units of its deviation, to ``room.density``.
+
+    What is written for a column without a value, or all of whose values are equal, means nothing.
+    """
+    start, n, d = cells.start[cell], cells.used[cell], room.sigma.size
+    ends, bounds, found = sketch.ends, room.bounds, room.found
+    total, rank, upper, lower = room.total, room.rank, room.upper, room.lower
+    for j in range(d):
+        total[j] = view.mass[start + max(view.count[cell, j] - 1, 0), j]
+        bounds[j] = X[i, j]
+    _masses(view, start, n, bounds, found, rank)
+    for j in range(d):
+        rank[j] /= total[j]
+        bounds[j] = min(rank[j] + HALF_WINDOW, 1.0) * total[j]
+    _quantiles(view, start, n, bounds, found, upper)
+    for j in range(d):
+        bounds[j] = max(rank[j] - HALF_WINDOW, 0.0) * total[j]
+    _quantiles(view, start, n, bounds, found, lower)
+    half = room.density
+    for j in range(d):
+        x = X[i, j]
+        top = upper[j] if rank[j] + HALF_WINDOW < 1.0 else ends[cell, HIGH, j]
+        bottom = lower[j] if rank[j] - HALF_WINDOW > 0.0 else ends[cell, LOW, j]
+        # Outside all values the window reaches to x: else ties at an end would leave no width.
+        spacing = max(top, x) - min(bottom, x)
+        half[j] = options.bandwidth * (
+            spacing if spacing > 0.0 else options.smoothing * room.sigma[j]
+        )
+    for j in range(d):
+        bounds[j] = X[i, j] + half[j]
+    _masses(view, start, n, bounds, found, upper)
+    for j in range(d):
+        bounds[j] = X[i, j] - half[j]
+    _masses(view, start, n, bounds, found, lower)
+    for j in range(d):
+        inside = upper[j] / total[j] - lower[j] / total[j] + options.smoothing
+        room.density[j] = inside / (2.0 * half[j] / room.sigma[j] + options.smoothing)
 
 
 @exact
-def sketch_score(cells, stats, missing, sketch, view, cell, X, i, sigma, options):
+def sketch_score(cells, stats, missing, sketch, view, cell, X, i, room, options):
     """Log prior plus sketch log density of a row; missing values are left out."""
-    ends, d = sketch.ends, sigma.size
-    bandwidth, smoothing = options.bandwidth, options.smoothing
+    ends, sigma, density = sketch.ends, room.sigma, room.density
+    d = sigma.size
     score = cells.norm[cell] + categorical_score_missing(cells, stats, missing, cell, X, i, d)
     thin = cells.start[cell] < 0 or total_weight(sketch, cell) < THIN
-    room = 0 if thin else sketch.plan[ROOMS, cells.room[cell]]
+    if not thin:
+        _densities(cells, sketch, view, cell, X, i, room, options)
     for j in range(d):
-        x, low, high = X[i, j], ends[cell, LOW, j], ends[cell, HIGH, j]
-        if x != x or sigma[j] == 0.0:
+        x = X[i, j]
+        known = x == x and sigma[j] > 0.0
+        if known and not thin and ends[cell, LOW, j] < ends[cell, HIGH, j]:
             continue
-        if thin or view.count[cell, j] == 0 or not low < high:
+        density[j] = 1.0
+        if known:
             score += gaussian_column(stats[cell, PREC, j], stats[cell, MEAN, j], x, sigma[j])
-            continue
-        base, n = cells.start[cell] * d + j * room, view.count[cell, j]
-        score += _column_density(view, base, n, low, high, x, sigma[j], bandwidth, smoothing)
+    score += sum_of_logs(density)
     return score if score > -np.inf else -1e300
 
 
 @allocating
 def _make_room(model, options):
-    return np.empty(options.n_numeric)
+    d = options.n_numeric
+    a, b, c, e = np.empty(d), np.empty(d), np.empty(d), np.empty(d)
+    return Room(a, b, c, e, np.empty(d), np.empty(d), np.empty(d), np.empty(d))
 
 
 @inlined
 def _prepare(model, tree, missing, room):
-    deviations(tree, missing, room)
+    deviations(tree, missing, room.sigma)
 
 
 @inlined
@@ -132,8 +168,8 @@ def _log_density(model, tree, missing, sketch, holes, binary, options, leaf, cel
     )
     density -= math.log(tree.cells.mass[cell] + 1.0)
     for j in range(options.n_numeric):
-        if row[0, j] == row[0, j] and room[j] > 0.0:
-            density -= math.log(room[j])
+        if row[0, j] == row[0, j] and room.sigma[j] > 0.0:
+            density -= math.log(room.sigma[j])
     return density
 
 
@@ -160,25 +196,24 @@ class SketchModel(IndependentColumns):
 
     def new(self, options: Options, n_columns: int) -> View:
         """Return a view of no sketch, with room for two cells."""
-        return View(np.zeros(0), np.zeros(0), np.zeros((2, options.n_numeric), np.int64))
+        n = options.n_numeric
+        return View(np.zeros((0, n)), np.zeros((0, n)), np.zeros((2, n), np.int64))
 
     def reserve_items(self, state: State, n_rows: int) -> None:
-        """Make room for the columns of so many rows."""
-        view, n = state.model, n_rows * state.options.n_numeric
-        state.model = view._replace(values=grown(view.values, n), mass=grown(view.mass, n))
+        """Make room for so many rows."""
+        view = state.model
+        state.model = view._replace(
+            values=grown(view.values, n_rows), mass=grown(view.mass, n_rows)
+        )
 
     def widen(self, state: State, n_more: int) -> None:
-        """Move the blocks apart: each has more columns."""
-        view, sketch, cells = state.model, state.sketch, state.tree.cells
+        """Add columns without values, whose weights may stand in any order."""
+        view = state.model
         at = view.count.shape[1]
-        n_rows = 0 if sketch is None else len(sketch.items)
-        values, mass = (np.zeros(n_rows * (at + n_more)) for _ in range(2))
-        if sketch is not None:
-            for cell in np.flatnonzero(cells.start >= 0):
-                start, n = cells.start[cell], sketch.plan[ROOMS, cells.room[cell]] * at
-                old, new = start * at, start * (at + n_more)
-                values[new : new + n] = view.values[old : old + n]
-                mass[new : new + n] = view.mass[old : old + n]
+        mass = wider(view.mass, n_more, at)
+        if at > 0:
+            mass[:, at : at + n_more] = mass[:, :1]
+        values = wider(view.values, n_more, at, fill=np.inf)
         state.model = View(values, mass, wider(view.count, n_more, at))
 
     def copy_cell(
@@ -188,14 +223,11 @@ class SketchModel(IndependentColumns):
         theirs, mine = source.tree.cells, target.tree.cells
         if source.sketch is None or theirs.start[old] < 0:
             return
-        n = int(source.sketch.plan[ROOMS, theirs.room[old]]) * source.options.n_numeric
-        there, here = (
-            int(cells.start[cell]) * source.options.n_numeric
-            for cells, cell in ((theirs, old), (mine, new))
-        )
+        n = int(theirs.used[old])
         for name in ("values", "mass"):
-            copied = getattr(source.model, name)[there : there + n]
-            getattr(target.model, name)[here : here + n] = copied
+            there, here = getattr(source.model, name), getattr(target.model, name)
+            rows = there[theirs.start[old] : theirs.start[old] + n]
+            here[mine.start[new] : mine.start[new] + n] = rows
         super().copy_cell(source, old, target, new, with_trials=with_trials)
 
     def nbytes(self, state: State, leaf: int) -> int:
