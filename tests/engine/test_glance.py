@@ -1,0 +1,158 @@
+"""Attempts to split that are passed over, against attempts that are all examined."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mist.engine import growth
+from mist.engine.criterion import TIE, best_splits, most_gain, radius
+from mist.engine.glance import NO_GLANCE, Glance, glance_room, must_fail
+from mist.engine.thresholds import median_candidates, midpoint, observed_cells
+from paper import paper_tree
+
+NEVER = 10**9  # grace period of a tree that does not split
+
+
+def stream(seed: int, n: int = 1500, d: int = 4, k: int = 5, spread: float = 2.0):
+    """Classes that arrive two at a time; the last column holds 0 and 1."""
+    rng = np.random.default_rng(seed)
+    y = np.sort(rng.integers(0, k, n))
+    y = np.concatenate([rng.permutation(part) for part in np.split(y, [n // 3, 2 * n // 3])])
+    X = rng.normal(size=(k, d))[y] * spread + rng.normal(size=(n, d))
+    X[:, -1] = X[:, -1] > 0
+    return X, y
+
+
+def gap_at(state: Any) -> tuple[float, float]:
+    """Gap between the two best columns of the root, and the gain of the best."""
+    tree = state.tree
+    cells = observed_cells(tree, 0)
+    gains, places = np.empty(state.n_features), np.empty(state.n_features)
+    candidates = median_candidates(tree, None, state.sketch, cells, state.options.n_numeric)
+    allowed = np.ones(state.n_features, dtype=np.bool_)
+    args = (tree, None, state.sketch, cells, candidates, None, False, allowed, gains, places)
+    best, second = best_splits(*args)
+    if best >= 0:
+        growth._remember(tree.leaves, 0, gains, places, best)
+    return gains[max(best, 0)] - second, gains[max(best, 0)]
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    seed=st.integers(0, 10**6),
+    thresholds=st.sampled_from(["medians", "gaussian"]),
+    more=st.integers(0, 400),
+    times=st.floats(0.3, 3.0),
+)
+def test_what_is_passed_over_has_no_gap_above_the_radius(seed, thresholds, more, times):
+    X, y = stream(seed, spread=2.0 + seed % 3)
+    model = paper_tree(grace_period=NEVER, thresholds=thresholds, categorical_features=[3])
+    first = 700
+    model.partial_fit(X[:first], y[:first])
+    gap_at(model._state)  # the attempt whose columns are looked at below
+    last = first + more
+    state = model.partial_fit(X[first:last], y[first:last])._state if more else model._state
+    # A radius near the gap: by its square, as `radius` has it.
+    gap, _ = gap_at(state)
+    cells = observed_cells(state.tree, 0)
+    squared = (max(gap, 0.02) * times) ** 2 * last / np.log(10.0)
+    glance = Glance(squared, 1.0, False, 0.1, 0.0)
+    room = glance_room(state.sketch, len(cells))
+    if must_fail(glance, state.tree, state.sketch, 0, state.options.n_numeric, room):
+        assert gap <= max(gap, 0.02) * times + 1e-9
+
+
+@pytest.mark.parametrize(
+    ("leaf", "options"),
+    [
+        ("gaussian", {}),
+        ("gaussian", {"thresholds": "gaussian"}),
+        ("sketch", {"delta": 0.5}),
+    ],
+)
+def test_the_tree_is_that_of_attempts_all_examined(monkeypatch, leaf, options):
+    X, y = stream(3, n=4000, spread=4.0)
+    calls = {}
+    attempt = growth.attempt
+
+    def grow(glance: Any) -> Any:
+        count = 0
+
+        def counted(*args: Any) -> Any:
+            nonlocal count
+            count += 1
+            return attempt(*args)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(growth, "attempt", counted)
+            if glance is not None:
+                patch.setattr(growth, "_glance", lambda *_: glance)
+            fixed = {"grace_period": 20, "bound": "hoeffding", "tie_threshold": 0.02}
+            model = paper_tree(leaf, categorical_features=[3], **{**fixed, **options})
+            model.partial_fit(X, y)
+        calls[glance is None] = count
+        return model
+
+    quick, slow = grow(None), grow(NO_GLANCE)
+    assert quick.split_log_ == slow.split_log_
+    assert quick.n_splits_ > 0
+    np.testing.assert_array_equal(quick.predict_proba(X), slow.predict_proba(X))
+    assert calls[True] < calls[False] / 2
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"split_test": "gain"},
+        {"split_test": "schedule"},
+        {"criterion": "info_gain", "bound": "hoeffding"},
+        {"bound": "confseq"},
+        {"max_features": 0.5},
+        {"thresholds": "dense"},
+    ],
+)
+def test_other_tests_examine_every_leaf_that_is_due(options):
+    model = paper_tree(grace_period=NEVER, **options).partial_fit([[0.0], [1.0]], [0, 1])
+    assert growth._glance(model._state, model._rule) is NO_GLANCE
+
+
+@pytest.mark.parametrize("bound", ["mcdiarmid", "rutkowski", "hoeffding"])
+@pytest.mark.parametrize("union", [True, False])
+def test_the_radius_at_a_glance_is_that_of_the_test(bound, union):
+    X, y = stream(5)
+    model = paper_tree(grace_period=NEVER, bound=bound, union_bound=union).partial_fit(X, y)
+    state = model._state
+    glance = growth._glance(state, model._rule)
+    cells = observed_cells(state.tree, 0)
+    counts = {"n_features": 4, "n_thresholds": len(cells) - 1, "union_bound": union}
+    eps = radius(bound, len(X), 0.1, **counts)
+    room = glance_room(state.sketch, len(cells))
+    most = most_gain(state.tree, cells, None)
+    # Without columns to look at, all hangs on the radius and on the most that can be gained.
+    state.tree.leaves.second[0] = -1
+    for factor in (1.0 - 1e-9, 1.0 + 1e-9):
+        changed = glance._replace(squared=glance.squared * ((most + TIE) / eps * factor) ** 2)
+        assert must_fail(changed, state.tree, state.sketch, 0, 4, room) == (factor > 1.0)
+
+
+def test_at_a_radius_below_the_tie_threshold_every_leaf_is_examined():
+    X, y = stream(5)
+    state = paper_tree(grace_period=NEVER).partial_fit(X, y)._state
+    room = glance_room(state.sketch, 5)
+    gap_at(state)
+    for tie in (0.0, 1.0):
+        glance = Glance(0.04 * len(X) / np.log(10.0), 1.0, False, 0.1, tie)
+        if tie:
+            assert not must_fail(glance, state.tree, state.sketch, 0, 4, room)
+
+
+def test_a_midpoint_is_never_the_upper_of_two_neighbours():
+    a = 1.0
+    b = np.nextafter(a, 2.0)
+    assert midpoint(a, b) == a
+    assert midpoint(1.0, 2.0) == 1.5
