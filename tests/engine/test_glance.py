@@ -72,7 +72,7 @@ def test_what_is_passed_over_has_no_gap_above_the_radius(seed, thresholds, more,
     [
         ("gaussian", {}),
         ("gaussian", {"thresholds": "gaussian"}),
-        ("sketch", {"delta": 0.5}),
+        ("sketch", {"delta": 0.9, "tie_threshold": 0.0}),
     ],
 )
 def test_the_tree_is_that_of_attempts_all_examined(monkeypatch, leaf, options):
