@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import joblib
 import pytest
+from joblib.externals.loky.process_executor import TerminatedWorkerError
 
 from bench_records import record
 from mist.bench import MEASURES, Run, StoreError, iter_grid, plan, run_grid, schedule
@@ -265,3 +266,37 @@ def test_time_left():
     assert runs[2].method == "ncm"
     assert _time_left(known(ncm_wine_1=6.0) | failed, left, 1) == pytest.approx(0 + 6)
     assert _time_left({run: record(run) for run in runs}, runs, 1) == 0
+
+
+class Dying:
+    """A joblib that is stopped after its first run, and whose workers then are found dead."""
+
+    reason = KeyboardInterrupt
+
+    def __init__(self, **options):
+        pass
+
+    def __call__(self, calls):
+        function, arguments, _ = calls[0]
+        try:
+            yield function(*arguments)
+            raise self.reason
+        finally:
+            raise TerminatedWorkerError
+
+
+def test_an_interrupt_that_ends_a_worker_too_is_not_lost(tmp_path, monkeypatch):
+    monkeypatch.setattr(joblib, "Parallel", Dying)
+    steps = iter_grid(CHEAP, tmp_path, jobs=1)
+    assert [next(steps).done, next(steps).done] == [0, 1]
+    with pytest.raises(KeyboardInterrupt):
+        next(steps)
+    assert len(read_records(tmp_path, CHEAP)) == 1
+
+
+def test_a_grid_that_nobody_wants_any_more_does_nothing_else(tmp_path, monkeypatch):
+    monkeypatch.setattr(joblib, "Parallel", Dying)
+    steps = iter_grid(CHEAP, tmp_path, jobs=1)
+    next(steps), next(steps)
+    steps.close()
+    assert len(read_records(tmp_path, CHEAP)) == 1

@@ -175,8 +175,20 @@ def _perform(runs: Sequence[Run], jobs: int | None) -> Iterator[Record]:
                 for record in records:
                     del waiting[record.run]
                     yield record
-        except TerminatedWorkerError:
+        except TerminatedWorkerError as error:
+            # Ctrl-C reaches the workers too, and ends one that has only started.
+            stop = _stopped_by(error)
+            if stop is not None:
+                raise stop from None
             yield from _find_killer(waiting, jobs)
+
+
+def _stopped_by(error: BaseException) -> BaseException | None:
+    """What ended the runs before an error came of it, or None if nothing did."""
+    reason: BaseException | None = error
+    while reason is not None and not isinstance(reason, KeyboardInterrupt | GeneratorExit):
+        reason = reason.__context__
+    return reason
 
 
 def _find_killer(waiting: dict[Run, None], jobs: int | None) -> Iterator[Record]:
