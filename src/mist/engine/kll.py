@@ -6,7 +6,8 @@ one level and lets every second row rise with doubled weight. A missing value is
 +inf (which input may not hold), sorts last and is left out of ranks.
 
 Levels are packed into one block of rows, the top level first: half of a compacted level
-then becomes part of the level above by standing where it is.
+then becomes part of the level above by standing where it is. All levels but the lowest are kept
+sorted, as merging costs less than sorting.
 
 One random bit a compaction serves all columns: every column's sketch is distributed as if
 it had its own, and the order of the columns cannot change any answer.
@@ -192,6 +193,8 @@ def _insert(cells, sketch, view, room, cell, X, i, level):
             items[k, j] = items[k - 1, j]
     for j in range(d):
         items[at, j] = X[i, j] if X[i, j] == X[i, j] else np.inf
+    if level > 0:
+        merge_columns(items, at - sketch.sizes[cell, level], sketch.sizes[cell, level], 1)
     cells.used[cell] = used + 1
     sketch.sizes[cell, level] += 1
     if view is not None:
@@ -216,7 +219,8 @@ def _compact(cells, sketch, view, cell, seed, node, code):
     bit = np.int64(draw(seed, COMPACTION, node, code, cells.flips[cell]) >> np.uint64(63))
     cells.flips[cell] += 1
     half, odd = m // 2, m & 1
-    sort_columns(items, at, m)
+    if level == 0:
+        sort_columns(items, at, m)
     for k in range(half):
         for j in range(d):
             items[at + k, j] = items[at + 2 * k + bit, j]
@@ -225,9 +229,11 @@ def _compact(cells, sketch, view, cell, seed, node, code):
     for k in range(at + half, end - half):
         for j in range(d):
             items[k, j] = items[k + half, j]
+    above = sizes[cell, level + 1]
+    merge_columns(items, at - above, above, half)
     cells.used[cell] = used - half
     sizes[cell, level] = odd
-    sizes[cell, level + 1] += half
+    sizes[cell, level + 1] = above + half
     if view is not None:
         halve_sorted(view, cell, cells.start[cell], used, 2.0**level, bit, half)
 
@@ -253,6 +259,33 @@ def sort_columns(items, first, m):
                 break
             step, q, r = q - p, q // 2, p
         p //= 2
+
+
+@exact
+def merge_columns(items, first, a, b):
+    """Merge every column of a sorted rows from ``first`` on with that of b sorted ones behind.
+
+    Bitonic merging of any number of rows (Lang, "Bitonic sorting network for n not a power of 2",
+    1998): again, which rows are compared depends on their numbers alone.
+    """
+    for k in range(a // 2):
+        low, high = first + k, first + a - 1 - k
+        for j in range(items.shape[1]):
+            u, v = items[low, j], items[high, j]
+            items[low, j] = v
+            items[high, j] = u
+    n = a + b
+    step = 1
+    while step * 2 < n:
+        step *= 2
+    # Parts of so many rows are compared with what is behind them; only the last may be shorter.
+    while step > 0:
+        part = first
+        while part < first + n:
+            for i in range(part, min(part + step, first + n - step)):
+                _exchange(items, i, i + step)
+            part += 2 * step
+        step //= 2
 
 
 @inlined
