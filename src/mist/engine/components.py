@@ -52,7 +52,7 @@ def reserve_components(state: State, n_more: int) -> None:
     mixture = state.model
     free = _count_free(mixture.components.next, int(mixture.counters[FREE_COMPONENT]))
     needed = int(mixture.counters[N_COMPONENTS]) + max(0, n_more - free)
-    n = next_size(len(mixture.components), needed)
+    n = next_size(len(mixture.components), needed, large=True)
     state.model = mixture._replace(
         components=grown(mixture.components, n),
         own=Gaussians(*(grown(array, n) for array in mixture.own)),
@@ -357,7 +357,7 @@ def open_trial(state: State, component: int) -> int:
     else:
         trial = int(mixture.counters[N_TRIALS])
         mixture.counters[N_TRIALS] += 1
-        n = next_size(len(mixture.free), trial + 1)
+        n = next_size(len(mixture.free), trial + 1, large=True)
         each = 2 * mixture.growth.pairs + 1
         mixture = mixture._replace(
             evidence=grown(mixture.evidence, n),

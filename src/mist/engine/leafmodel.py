@@ -138,8 +138,12 @@ class LeafModel:
     def reserve_row(self, state: State) -> None:
         """Make room for what the next row may need."""
 
-    def reserve_items(self, state: State, n_rows: int) -> None:
-        """Follow the pool of the sketches, which has grown to so many rows."""
+    def with_pool(self, model: Any, n_rows: int) -> Any:
+        """What is to follow the sketches' blocks to a pool of so many rows, without its contents.
+
+        They are copied by `mist.engine.kll.gather`.
+        """
+        return model
 
     def widen(self, state: State, n_more: int) -> None:
         """Add numeric columns that nothing is known of, behind those that there are.

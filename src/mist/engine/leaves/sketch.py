@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mist.engine.arrays import grown, wider
+from mist.engine.arrays import wider
 from mist.engine.compiled import allocating, exact, inlined
 from mist.engine.kll import total_weight, upper_bound
 from mist.engine.leafmodel import register
@@ -162,10 +162,10 @@ class SketchModel(IndependentColumns):
         """Return a view of no sketch, with room for two cells."""
         return View(np.zeros(0), np.zeros(0), np.zeros((2, options.n_numeric), np.int64))
 
-    def reserve_items(self, state: State, n_rows: int) -> None:
-        """Make room for the columns of so many rows."""
-        view, n = state.model, n_rows * state.options.n_numeric
-        state.model = view._replace(values=grown(view.values, n), mass=grown(view.mass, n))
+    def with_pool(self, model: View, n_rows: int) -> View:
+        """Return a view with room for the columns of so many rows, which are not filled yet."""
+        n = n_rows * model.count.shape[1]
+        return model._replace(values=np.empty(n), mass=np.empty(n))
 
     def widen(self, state: State, n_more: int) -> None:
         """Move the blocks apart: each has more columns."""
