@@ -111,17 +111,18 @@ def check_view(state: State) -> None:
 # --- what is stored ---------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("k", [8, 21])
 @pytest.mark.parametrize("leaf", ["gaussian", "sketch"])
-def test_stored_items_equal_the_twins_after_every_row(leaf, k):
+def test_stored_items_equal_the_twins_after_every_row(leaf, k, dtype):
     rng = np.random.default_rng(k)
     n, d = 400, 3
     X = np.round(rng.normal(size=(n, d)), 1)  # with ties
     X[rng.random((n, d)) < 0.1] = NAN
     y = rng.integers(0, 2, n)
     weights = rng.choice([1.0, 1.0, 0.4, 2.5, 13.0], n)
-    model = paper_tree(leaf, grace_period=NEVER, sketch_size=k, random_state=5)
-    twin = naive.NaiveMist(leaf, grace_period=NEVER, sketch_size=k, random_state=5)
+    same = {"grace_period": NEVER, "sketch_size": k, "sketch_dtype": dtype, "random_state": 5}
+    model, twin = paper_tree(leaf, **same), naive.NaiveMist(leaf, **same)
     for i in range(n):
         model.partial_fit(X[i : i + 1], y[i : i + 1], sample_weight=weights[i : i + 1])
         twin.learn_row(X[i].tolist(), int(y[i]), float(weights[i]))

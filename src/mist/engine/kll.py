@@ -19,6 +19,7 @@ from __future__ import annotations
 import numpy as np
 
 from mist.engine.compiled import exact, inlined
+from mist.engine.precision import stored
 from mist.engine.random import COMPACTION, draw
 from mist.engine.state import (
     CAPS,
@@ -259,9 +260,9 @@ def update(tree, sketch, view, cell, X, i, copies, seed, node, code):
     ends = sketch.ends
     for j in range(d):
         # Comparisons with NaN are false, so a missing value changes neither end.
-        low, high = ends[cell, LOW, j], ends[cell, HIGH, j]
-        ends[cell, LOW, j] = X[i, j] if X[i, j] < low else low
-        ends[cell, HIGH, j] = X[i, j] if X[i, j] > high else high
+        low, high, v = ends[cell, LOW, j], ends[cell, HIGH, j], stored(ends, X[i, j])
+        ends[cell, LOW, j] = v if v < low else low
+        ends[cell, HIGH, j] = v if v > high else high
     level = np.int64(0)  # not a literal, for which everything below would be compiled again
     while copies > 0:
         if copies & 1:
@@ -286,7 +287,7 @@ def _insert(cells, sketch, view, cell, X, i, level):
         for j in range(d):
             items[k, j] = items[k - 1, j]
     for j in range(d):
-        items[at, j] = X[i, j] if X[i, j] == X[i, j] else np.inf
+        items[at, j] = stored(items, X[i, j]) if X[i, j] == X[i, j] else np.inf
     cells.used[cell] = used + 1
     sketch.sizes[cell, level] += 1
     if view is not None:
@@ -301,13 +302,13 @@ def _insert_sorted(cells, sketch, view, cell, X, i, weight):
     for j in range(d):
         if X[i, j] != X[i, j]:
             continue
-        base = cells.start[cell] * d + j * room
+        base, v = cells.start[cell] * d + j * room, stored(values, X[i, j])
         n = view.count[cell, j]
-        at = base + upper_bound(values, base, n, X[i, j])
+        at = base + upper_bound(values, base, n, v)
         for k in range(base + n, at, -1):
             values[k] = values[k - 1]
             mass[k] = mass[k - 1] + weight
-        values[at] = X[i, j]
+        values[at] = v
         mass[at] = (mass[at - 1] if at > base else 0.0) + weight
         view.count[cell, j] = n + 1
 

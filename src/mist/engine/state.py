@@ -127,10 +127,10 @@ class Missing(NamedTuple):
 class Sketch(NamedTuple):
     """Columnar KLL sketches: blocks of rows in one pool, packed level by level, top first."""
 
-    items: Any  # float64 (pool rows, numeric columns)
+    items: Any  # float64 or float32 (pool rows, numeric columns)
     sizes: Any  # int16 or int32 (cells, LEVELS): stored rows a level
-    ends: Any  # float64 (cells, 2, numeric columns): exact LOW and HIGH
-    medians: Any  # float64 (cells, numeric columns): of the cell as it was at `median_at`
+    ends: Any  # as items (cells, 2, numeric columns): exact LOW and HIGH
+    medians: Any  # as items (cells, numeric columns): of the cell as it was at `median_at`
     plan: Any  # int64 (3, most of LEVELS + 1 and the number of rooms): ROOMS, TOTALS, CAPS
 
 
@@ -146,6 +146,12 @@ class Options(NamedTuple):
     balanced: bool  # classes are equally probable before a row is seen
     products: bool  # every class at a leaf keeps the products of its deviations
     max_components: int  # Gaussians of a class at a leaf
+    single: bool = False  # sketches hold float32
+
+    @property
+    def precision(self) -> type[np.floating[Any]]:
+        """Type of the values in sketches."""
+        return np.float32 if self.single else np.float64
 
 
 @dataclass
@@ -228,10 +234,10 @@ def _new_sketch(options: Options, sketch_size: int, n_cells: int) -> Sketch:
     n, plan = options.n_numeric, sketch_plan(sketch_size)
     narrow = plan[TOTALS].max() <= np.iinfo(np.int16).max
     return Sketch(
-        items=np.zeros((0, n)),
+        items=np.zeros((0, n), options.precision),
         sizes=np.zeros((n_cells, LEVELS), np.int16 if narrow else np.int32),
-        ends=np.zeros((n_cells, 2, n)),
-        medians=np.zeros((n_cells, n)),
+        ends=np.zeros((n_cells, 2, n), options.precision),
+        medians=np.zeros((n_cells, n), options.precision),
         plan=plan,
     )
 

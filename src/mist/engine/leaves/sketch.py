@@ -20,6 +20,7 @@ from mist.engine.kll import total_weight, upper_bound
 from mist.engine.leafmodel import register
 from mist.engine.leaves.gaussian import IndependentColumns, naive_bayes_score, renew_caches
 from mist.engine.moments import categorical_score_missing, gaussian_column
+from mist.engine.precision import stored
 from mist.engine.state import HIGH, LOW, M2, MEAN, PREC, ROOMS, Options, State, leaf_cells
 
 Array = np.ndarray[Any, Any]
@@ -32,8 +33,8 @@ THIN = 20
 class View(NamedTuple):
     """Sorted columns of every sketch with cumulative weights."""
 
-    values: Any  # float64: blocks as in `Sketch.items`, column after column
-    mass: Any  # float64: cumulative weight up to and including the value
+    values: Any  # as `Sketch.items`: blocks as there, column after column
+    mass: Any  # float64, so that it is exact: cumulative weight up to and including the value
     count: Any  # int64 (cells, numeric columns): values that are not missing
 
 
@@ -98,6 +99,7 @@ def sketch_score(cells, stats, missing, sketch, view, cell, X, i, sigma, options
             score += gaussian_column(stats[cell, PREC, j], stats[cell, MEAN, j], x, sigma[j])
             continue
         base, n = cells.start[cell] * d + j * room, view.count[cell, j]
+        x = np.float64(stored(view.values, x))  # as the values it is compared with
         score += _column_density(view, base, n, low, high, x, sigma[j], bandwidth, smoothing)
     return score if score > -np.inf else -1e300
 
@@ -160,19 +162,21 @@ class SketchModel(IndependentColumns):
 
     def new(self, options: Options, n_columns: int) -> View:
         """Return a view of no sketch, with room for two cells."""
-        return View(np.zeros(0), np.zeros(0), np.zeros((2, options.n_numeric), np.int64))
+        count = np.zeros((2, options.n_numeric), np.int64)
+        return View(np.zeros(0, options.precision), np.zeros(0), count)
 
     def with_pool(self, model: View, n_rows: int) -> View:
         """Return a view with room for the columns of so many rows, which are not filled yet."""
         n = n_rows * model.count.shape[1]
-        return model._replace(values=np.empty(n), mass=np.empty(n))
+        return model._replace(values=np.empty(n, model.values.dtype), mass=np.empty(n))
 
     def widen(self, state: State, n_more: int) -> None:
         """Move the blocks apart: each has more columns."""
         view, sketch, cells = state.model, state.sketch, state.tree.cells
         at = view.count.shape[1]
         n_rows = 0 if sketch is None else len(sketch.items)
-        values, mass = (np.zeros(n_rows * (at + n_more)) for _ in range(2))
+        n_values = n_rows * (at + n_more)
+        values, mass = np.zeros(n_values, view.values.dtype), np.zeros(n_values)
         if sketch is not None:
             for cell in np.flatnonzero(cells.start >= 0):
                 start, n = cells.start[cell], sketch.plan[ROOMS, cells.room[cell]] * at
@@ -204,7 +208,7 @@ class SketchModel(IndependentColumns):
         rows = 0
         if state.sketch is not None:
             rows = int(state.sketch.plan[ROOMS, cells.room[cells.start >= 0]].sum())
-        each = 2 * state.model.values.itemsize
+        each = state.model.values.itemsize + state.model.mass.itemsize
         return super().nbytes(state, leaf) + rows * state.options.n_numeric * each
 
 
