@@ -269,6 +269,18 @@ def test_a_later_run_replaces_the_same_part_only(tmp_path):
     assert [record["method"] for record in read(tmp_path)] == ["b", "c"]
 
 
+def test_beyond_some_sizes_one_method_is_measured():
+    methods = {
+        point.name: [task.method for task in growth.tasks(point, 1.0)] for point in growth.POINTS
+    }
+    assert methods["columns=500"] == list(growth.METHODS)
+    assert methods["columns=20000"] == methods["leaves=1000"] == ["MIST-G"]
+    shapes = {point.name: point.shape for point in growth.POINTS}
+    assert shapes["columns=20000"] == growth.REFERENCE._replace(columns=20_000, rows=2_000)
+    assert shapes["classes=10000"].rows == 30_000
+    assert shapes["rows=10000000"].rows == 10_000_000
+
+
 def test_growth_is_drawn_with_the_leaves_that_came_out():
     records = [
         record(

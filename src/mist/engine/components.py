@@ -113,6 +113,7 @@ def tend(state: State, cell: int) -> None:
             if state.model.cells.n[cell] >= growth.most:
                 for other in components_of(state.model, cell):
                     _close(state.model, other)
+                _drop_free_trials(state)
                 return
         else:
             _propose(state, cell, component)
@@ -343,6 +344,28 @@ def _close(mixture: Mixture, component: int) -> None:
     mixture.components.trial[component] = -1
     mixture.components.seen[component] = 0.0
     mixture.components.due[component] = 0
+
+
+def _drop_free_trials(state: State) -> None:
+    """Number the trials anew, without free ones, if those are more than half of all."""
+    mixture = state.model
+    components = mixture.components
+    own = np.flatnonzero(components.trial[: mixture.counters[N_COMPONENTS]] >= 0)
+    if 2 * len(own) >= len(mixture.free):
+        return
+    each, trials = 2 * mixture.growth.pairs + 1, components.trial[own]
+    places = (trials[:, None] * each + np.arange(each)).ravel()
+    components.trial[own] = np.arange(len(own))
+    mixture.counters[[N_TRIALS, FREE_TRIAL]] = len(own), -1
+    state.model = mixture._replace(
+        evidence=mixture.evidence[trials],
+        free=np.full(len(own), -1),
+        candidates=Gaussians(*(array[places] for array in mixture.candidates)),
+    )
+    if state.missing is not None:
+        seen = state.missing.model
+        fewer = Seen(*(array[places] for array in seen.candidates))
+        state.missing = state.missing._replace(model=seen._replace(candidates=fewer))
 
 
 def open_trial(state: State, component: int) -> int:
