@@ -61,7 +61,7 @@ def block_lacking(tree, sketch, n_rows):
     if counters[N_ITEMS] + rows <= len(sketch.items):
         return 0
     # Moving blocks together is only worth while if it leaves some room.
-    return 0 if held + rows + held // 16 <= len(sketch.items) else rows
+    return 0 if held + rows + held // 12 <= len(sketch.items) else rows
 
 
 @inlined

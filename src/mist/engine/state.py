@@ -88,9 +88,9 @@ CELL = np.dtype(
         ("code", np.int64),  # class code
         ("next", np.int64),  # next cell of the leaf, or next free cell
         # The cell's sketch:
-        ("room", np.int32),  # which block size
+        ("room", np.int16),  # which block size
+        ("levels", np.int16),
         ("used", np.int32),  # stored rows
-        ("levels", np.int32),
         ("before", np.int32),  # cells whose blocks are the next ones in the pool; -1: none
         ("behind", np.int32),
         ("start", np.int64),  # first pool row of the block; -1 without sketch
