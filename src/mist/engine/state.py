@@ -369,7 +369,7 @@ def _enlarge_pool(state: State, n_rows: int, cell: int) -> None:
         room = state.tree.cells.room[cell]
         held += int(sketch.plan[ROOMS, room + 1] - sketch.plan[ROOMS, room])
     n = held + max(held // 6, LEAST_SPARE // (d * sketch.items.itemsize))
-    items = np.empty((n, d), sketch.items.dtype)
+    items = np.zeros((n, d), sketch.items.dtype)
     model = state.kind.with_pool(state.model, n)
     gather(state.tree, sketch, view_of(state.model), items, view_of(model), False, cell)
     state.sketch, state.model = sketch._replace(items=items), model

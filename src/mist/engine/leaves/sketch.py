@@ -168,7 +168,7 @@ class SketchModel(IndependentColumns):
     def with_pool(self, model: View, n_rows: int) -> View:
         """Return a view with room for the columns of so many rows, which are not filled yet."""
         n = n_rows * model.count.shape[1]
-        return model._replace(values=np.empty(n, model.values.dtype), mass=np.empty(n))
+        return model._replace(values=np.zeros(n, model.values.dtype), mass=np.zeros(n))
 
     def widen(self, state: State, n_more: int) -> None:
         """Move the blocks apart: each has more columns."""
