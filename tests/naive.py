@@ -9,6 +9,7 @@ columns first, then categorical (0/1) ones. Missing values are NaN.
 from __future__ import annotations
 
 import math
+import struct
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import KW_ONLY, dataclass
 from itertools import accumulate, pairwise
@@ -146,11 +147,31 @@ def quantile(items: list[tuple[float, int]], q: float, low: float, high: float) 
     return next(x for x, reached in cumulative(items) if reached >= target)
 
 
+def to_single(x: float) -> float:
+    """The nearest single-precision number, of those that are finite; NaN stays."""
+    most = (2.0 - 2.0**-23) * 2.0**127
+    return struct.unpack("f", struct.pack("f", min(max(x, -most), most)))[0] if x == x else x
+
+
+def last_rounded_to(place: float) -> float:
+    """Largest number that is, in single precision, not above a place: found by halving."""
+    inside, outside = -1.7e308, 1.7e308
+    while math.nextafter(inside, math.inf) < outside:
+        middle = 0.5 * inside + 0.5 * outside
+        if to_single(middle) <= place:
+            inside = middle
+        else:
+            outside = middle
+    return inside
+
+
 class Sketch:
     """Columns of a KLL sketch that fill, and are compacted, together."""
 
-    def __init__(self, k: int, n_columns: int, seed: int, node: int, code: int) -> None:
-        self.k, self.seed, self.node, self.code = k, seed, node, code
+    def __init__(
+        self, k: int, n_columns: int, seed: int, node: int, code: int, single: bool = False
+    ) -> None:
+        self.k, self.seed, self.node, self.code, self.single = k, seed, node, code, single
         self.levels: list[list[list[float]]] = [[]]
         self.compactions = 0
         self.low = [math.inf] * n_columns
@@ -169,6 +190,8 @@ class Sketch:
         """Add a row `copies` times, one bit of `copies` a level: Algorithm 1 line 3."""
         if copies == 0:
             return
+        if self.single:
+            row = [to_single(x) for x in row]
         for j, x in enumerate(row):
             if not math.isnan(x):
                 self.low[j] = min(self.low[j], x)
@@ -249,6 +272,7 @@ class NaiveMist:
     delta: float = 0.1
     tie_threshold: float = 0.05
     sketch_size: int = 64
+    sketch_dtype: str = "float64"
     inheritance: str | None = "gaussian"
     discount: float = 0.6
     bound: str = "mcdiarmid"
@@ -376,6 +400,11 @@ class NaiveMist:
             if observed >= 2 and (self.max_leaves is None or n_leaves < self.max_leaves):
                 self.attempt(at)
 
+    def new_sketch(self, at: int, code: int) -> Sketch:
+        """Return an empty sketch for a class at a leaf."""
+        single = self.sketch_dtype == "float32"
+        return Sketch(self.sketch_size, self.n_numeric, self.seed, at, code, single)
+
     def sketch_row(self, at: int, code: int, row: Sequence[float], weight: float) -> None:
         """Add a row to the sketch of its class, if it has one: Algorithm 1 line 3."""
         cells = self.nodes[at].cells
@@ -383,7 +412,7 @@ class NaiveMist:
         if cell.steps == 0 and cell.sketch is None and self.thresholds != "gaussian":
             held = sum(c.sketch is not None for c in cells.values())
             if self.max_classes_per_leaf is None or held < self.max_classes_per_leaf:
-                cell.sketch = Sketch(self.sketch_size, self.n_numeric, self.seed, at, code)
+                cell.sketch = self.new_sketch(at, code)
         if cell.sketch is not None:
             copies = math.floor(weight)
             part = weight - copies
@@ -431,6 +460,13 @@ class NaiveMist:
         """Thresholds to try for feature j: Section 3.3, Algorithm 1 line 5."""
         if j >= self.n_numeric:
             return [0.5]
+        places = self.places(at, j, observed, columns)
+        if self.sketch_dtype == "float32" and self.thresholds != "gaussian":
+            return [last_rounded_to(v) for v in places]
+        return places
+
+    def places(self, at: int, j: int, observed: list[Cell], columns: list[Column]) -> list[float]:
+        """Thresholds between, or at, the values that numeric feature j has in the sketches."""
         sketches = [c.sketch for c in observed if c.sketch is not None]
         steps = self.n_thresholds
         if self.thresholds in ("medians", "gaussian"):
@@ -646,7 +682,7 @@ class NaiveMist:
     def inherit_sketch(self, cell: Cell, born: Cell, j: int, v: float, side: str) -> Sketch:
         """Cut column j and weight the values of the others by how probable this side is."""
         old, S = cell.sketch, self.covariance(cell)
-        new = Sketch(self.sketch_size, self.n_numeric, self.seed, 0, 0)
+        new = self.new_sketch(0, 0)
         new.low, new.high = list(old.low), list(old.high)
         total = old.n() * (born.weight / cell.weight)
         level, room = 0, new.capacity(0)
@@ -667,7 +703,7 @@ class NaiveMist:
                     if not items:
                         new.low[j], new.high[j] = math.inf, -math.inf
                     elif side == "left":
-                        new.high[j] = min(new.high[j], v)
+                        new.high[j] = min(new.high[j], to_single(v) if new.single else v)
                     else:
                         new.low[j] = items[0][0]
                 else:
@@ -734,6 +770,8 @@ class NaiveMist:
             unit = math.log(sigma) if cell.prec[j] != 0.0 else 0.0
             return self.gaussian_term(cell, j, x) - 0.5 * LOG_2PI + unit
         low, high = sketch.low[j], sketch.high[j]
+        if sketch.single:
+            x = to_single(x)
         r = cdf(items, x)
         above = quantile(items, min(r + 0.25, 1.0), low, high)
         below = quantile(items, max(r - 0.25, 0.0), low, high)

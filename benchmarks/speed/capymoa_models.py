@@ -75,9 +75,13 @@ def _agent(folder):
 
 @lru_cache(maxsize=1)
 def _schema(shape):
+    return _schema_of(shape.columns, shape.classes)
+
+
+def _schema_of(n_columns, n_classes):
     _start()
-    names = [f"x{j}" for j in range(shape.columns)]
-    labels = [str(k) for k in range(shape.classes)]
+    names = [f"x{j}" for j in range(n_columns)]
+    labels = [str(k) for k in range(n_classes)]
     return import_module("capymoa.stream").Schema.from_custom(
         features=[*names, "class"],
         target="class",
@@ -108,15 +112,24 @@ def _java_stream(shape):
 def _instances(shape):
     """The rows for the Python calls, with their Java side made."""
     data = latest(shape)
-    rows = _labelled(shape, data.X, data.y)
+    rows = _labelled(_schema(shape), data.X, data.y)
     for row in rows:
         _ = row.java_instance
     return rows
 
 
-def _labelled(shape, X, y):
+def _labelled(schema, X, y):
     make = import_module("capymoa.core").LabeledInstance.from_array
-    return [make(_schema(shape), x, k) for x, k in zip(X, y.tolist(), strict=True)]
+    return [make(schema, x, k) for x, k in zip(X, y.tolist(), strict=True)]
+
+
+def hoeffding_tree_bytes(X, y):
+    """Bytes of a Hoeffding tree that has learnt rows with labels from 0 on."""
+    schema = _schema_of(X.shape[1], int(y.max()) + 1)
+    model = import_module("capymoa.classifier").HoeffdingTree(schema)
+    for row in _labelled(schema, X, y):
+        model.train(row)
+    return int(model.moa_learner.measureByteSize())
 
 
 def _model(task):
@@ -178,6 +191,7 @@ def run(task, stream):
     if task.judge:
         nbytes = int(model.moa_learner.measureByteSize())
     if task.judge and done == n:
-        few = _labelled(task.shape, stream.X_test[:JUDGED], stream.y_test[:JUDGED])
+        schema = _schema(task.shape)
+        few = _labelled(schema, stream.X_test[:JUDGED], stream.y_test[:JUDGED])
         held_out = share([model.predict(x) for x in few], stream.y_test[:JUDGED])
     return Outcome(done, timer, nbytes, right, held_out, cut=done < n)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from . import cold, growth
+from . import cold, growth, memory
 from .clock import Task
 from .marks import REFERENCES
 from .page import page
@@ -37,6 +37,7 @@ def arguments(words=None):
     parser.add_argument("--docs", type=Path, metavar="FILE", help="page, default: OUT/speed.md")
     parser.add_argument("--seconds", type=float, default=20.0, help="CPU time that cuts a run")
     parser.add_argument("--growth", action="store_true", help="draw rates against sizes, only")
+    parser.add_argument("--memory", action="store_true", help="bytes on sets of the paper, only")
     parser.add_argument("--no-cold", action="store_true", help="leave out starts of processes")
     parser.add_argument("--page-only", action="store_true", help="build the page from old records")
     options = parser.parse_args(words)
@@ -55,9 +56,11 @@ def main(words=None):
         with workers() as own:
             if options.growth:
                 measure_growth(book, own, options, console)
-            else:
+            elif not options.memory:
                 measure_streams(book, own, options, console)
-        if not (options.growth or options.no_cold):
+            if not options.growth:
+                memory.measure_all(book, own)
+        if not (options.growth or options.memory or options.no_cold):
             cold.measure_all(book, options.rounds)
     write(options)
 

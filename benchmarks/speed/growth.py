@@ -13,11 +13,22 @@ from .streams import Shape
 
 REFERENCE = Shape(20, 10, 20_000, together=True)
 VALUES = {
-    "columns": (5, 10, 20, 50, 100, 200, 500),
-    "classes": (2, 5, 10, 20, 50, 100),
-    "rows": (1_000, 3_000, 10_000, 30_000, 100_000, 300_000),
-    "leaves": (1, 2, 4, 8, 16, 32),
+    "columns": (5, 10, 20, 50, 100, 200, 500, 2_000, 20_000),
+    "classes": (2, 5, 10, 20, 50, 100, 1_000, 10_000),
+    "rows": (1_000, 3_000, 10_000, 30_000, 100_000, 300_000, 10_000_000),
+    "leaves": (1, 2, 4, 8, 16, 32, 100, 1_000),
 }
+ALL_UP_TO = {"columns": 500, "classes": 100, "rows": 300_000, "leaves": 32}
+LARGE = "MIST-G"
+"""The method that is measured beyond those sizes as well."""
+
+MOST_NUMBERS = 40_000_000
+"""Rows times columns of a wide stream."""
+
+ROWS_A_CLASS = 3
+ROWS_A_LEAF = 400
+"""A stream has so many rows at least."""
+
 METHODS = {"limit kernel": "limit", "MIST-G": "mist", "MIST-K": "mist", "MIST": "mist"}
 LOOKS = {
     "limit kernel": {"color": "black", "linestyle": ":", "marker": "x"},
@@ -41,8 +52,12 @@ class Point(NamedTuple):
     @property
     def shape(self):
         if self.panel == "leaves":
-            return REFERENCE
-        return REFERENCE._replace(**{self.panel: self.value})
+            return REFERENCE._replace(rows=max(REFERENCE.rows, ROWS_A_LEAF * self.value))
+        shape = REFERENCE._replace(**{self.panel: self.value})
+        if self.panel == "rows":
+            return shape
+        least = max(shape.rows, ROWS_A_CLASS * shape.classes)
+        return shape._replace(rows=min(least, MOST_NUMBERS // shape.columns))
 
     @property
     def options(self):
@@ -60,6 +75,7 @@ def tasks(point, seconds):
     return [
         Task(library, method, "prequential", point.shape, seconds, False, point.options)
         for method, library in METHODS.items()
+        if method == LARGE or point.value <= ALL_UP_TO[point.panel]
     ]
 
 
@@ -76,7 +92,9 @@ def draw(records):
                 *zip(*line, strict=True), **look, label=method, lw=1.4, ms=4
             ) if line else None
         axes.set(xscale="log", yscale="log", xlabel=panel)
-        axes.set_xticks(VALUES[panel], [f"{value:,}" for value in VALUES[panel]], fontsize=7)
+        # Every other one is named where there are many: names must not touch.
+        named = VALUES[panel][:: 1 + len(VALUES[panel]) // 7]
+        axes.set_xticks(named, [f"{value:,}" for value in named], fontsize=7)
         axes.minorticks_off()
         axes.grid(alpha=0.3)
         axes.spines[["top", "right"]].set_visible(False)

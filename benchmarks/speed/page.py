@@ -5,6 +5,7 @@ from __future__ import annotations
 from mist.bench.tables import Table, to_markdown
 
 from .marks import MARKS, REFERENCES, measured, verdict
+from .memory import case_of, paper_bytes, title
 from .records import Rates
 from .streams import SHAPES
 
@@ -55,6 +56,8 @@ def page(records, image=None):
         cold = [r for r in parts["streams"] if r.get("cold")]
         if cold:
             texts.append(to_markdown(first_runs_table(cold)))
+    if parts.get("memory"):
+        texts.append(to_markdown(memory_table(parts["memory"])))
     if parts.get("cold"):
         texts += [COLD, to_markdown(cold_table(parts["cold"]))]
     if image:
@@ -157,6 +160,36 @@ def marks_table(rates):
         headings=("figure", "stream", "asked", "measured", "verdict"),
         rows=tuple(rows),
         n_text=2,
+    )
+
+
+def memory_table(records):
+    """Bytes on sets of the paper beside the paper's, with the marks."""
+    rows = []
+    for record in records:
+        if record.get("reason"):
+            continue
+        case, own = case_of(record), record["bytes"]
+        theirs = paper_bytes(case.name)
+        asked, met = "", ""
+        if case.most is not None:
+            asked = f"{case.most / 1024:,.0f}"
+            met = "met" if own <= case.most else "missed"
+        figures = f"{own / 1024:,.0f}", f"{theirs / own:,.1f}", asked, met
+        rows.append((title(case.name), case.method, case.precision or "", *figures))
+    return Table(
+        name="speed-memory",
+        title="Memory",
+        caption="Bytes after the training rows of the paper's set-up, sketch size 64. The paper's "
+        "trees take the same for both kinds of leaf: "
+        + ", ".join(
+            f"{paper_bytes(name) / 1024:,.0f} KB on {title(name)}"
+            for name in dict.fromkeys(record["stream"] for record in records)
+        )
+        + ".",
+        headings=("set", "method", "sketches", "KB", "paper's / own", "KB asked", "verdict"),
+        rows=tuple(rows),
+        n_text=3,
     )
 
 

@@ -44,7 +44,8 @@ class Workers:
     def __init__(self):
         self._pools = {}
 
-    def _call(self, name, function, argument):
+    def call(self, name, function, argument):
+        """What a function returns in the process of a library."""
         if name not in self._pools:
             context = multiprocessing.get_context("spawn")
             self._pools[name] = ProcessPoolExecutor(1, mp_context=context)
@@ -52,15 +53,15 @@ class Workers:
 
     def warm(self, task):
         """Make a task ready: its outcome if that is worth telling, else None."""
-        return self._call(task.library, _warm, task)
+        return self.call(task.library, _warm, task)
 
     def run(self, task):
         """The outcome of a task."""
-        return self._call(task.library, _run, task)
+        return self.call(task.library, _run, task)
 
     def versions(self, name):
         """Versions of what the library consists of."""
-        return self._call(name, _versions, name)
+        return self.call(name, _versions, name)
 
     def stop(self):
         for pool in self._pools.values():

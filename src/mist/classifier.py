@@ -158,6 +158,9 @@ class MistClassifier(ClassifierMixin, BaseEstimator):
         A confidence radius below this splits on any positive gain.
     sketch_size : int, default=64
         Capacity k of the top level of the quantile sketches.
+    sketch_dtype : {"float64", "float32"}, default="float64"
+        Precision of the values in the sketches: ``"float32"`` takes half the bytes and rounds each
+        value to 24 binary digits. Moments are float64 all the same.
     inheritance : {"gaussian", "mass", "sketch", "joint", None}, default="joint"
         What children get: truncated-Gaussian moments, divided masses with moments
         unchanged, split-column means from the sketches, all numeric columns changed along with
@@ -250,10 +253,10 @@ class MistClassifier(ClassifierMixin, BaseEstimator):
     to their error), 0 that the row is absent.
 
     With `set_params`, options of the split may change while the model learns. Those that
-    shape what is kept (``leaf``, ``grace_period``, ``sketch_size``, ``bandwidth``,
-    ``smoothing``, ``max_classes_per_leaf``, ``open_world``, whether sketches are kept, and whether
-    inheritance is joint) may not; ``categorical_features`` and ``random_state`` are read at the
-    first row.
+    shape what is kept (``leaf``, ``grace_period``, ``sketch_size``, ``sketch_dtype``,
+    ``bandwidth``, ``smoothing``, ``max_classes_per_leaf``, ``open_world``, whether sketches are
+    kept, and whether inheritance is joint) may not; ``categorical_features`` and ``random_state``
+    are read at the first row.
 
     References
     ----------
@@ -282,6 +285,7 @@ class MistClassifier(ClassifierMixin, BaseEstimator):
         delta: float = 0.1,
         tie_threshold: float = 0.05,
         sketch_size: int = 64,
+        sketch_dtype: str = "float64",
         inheritance: str | None = "joint",
         discount: float = 1.0,
         bound: str = "mcdiarmid",
@@ -307,6 +311,7 @@ class MistClassifier(ClassifierMixin, BaseEstimator):
         self.delta = delta
         self.tie_threshold = tie_threshold
         self.sketch_size = sketch_size
+        self.sketch_dtype = sketch_dtype
         self.inheritance = inheritance
         self.discount = discount
         self.bound = bound
@@ -567,6 +572,7 @@ class MistClassifier(ClassifierMixin, BaseEstimator):
             balanced=self.class_prior == "balanced",
             products=self.inheritance == "joint" and kind.uses_products,
             max_components=int(self.max_components),
+            single=self.sketch_dtype == "float32",
         )
         self._check_width(kind, n_numeric)
         state = new_state(n_features, options, self._sketch_size(), kind)

@@ -17,6 +17,7 @@ CHOICES: dict[str, tuple[str | None, ...]] = {
     "criterion": ("gini", "info_gain", "likelihood"),
     "class_prior": ("counts", "balanced"),
     "thresholds": ("medians", "dense", "sampled", "gaussian"),
+    "sketch_dtype": ("float64", "float32"),
 }
 
 RANGES: dict[str, tuple[type[numbers.Real], float, float, bool, bool]] = {
@@ -38,6 +39,7 @@ FIXED = (
     "class_prior",
     "grace_period",
     "sketch_size",
+    "sketch_dtype",
     "bandwidth",
     "smoothing",
     "max_classes_per_leaf",

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import soak
-from speed import growth, kernel
+from speed import growth, kernel, memory
 from speed.clock import in_calls, in_growing_calls, one_by_one
 from speed.command import all_methods
 from speed.marks import MARKS, REFERENCES, Mark, measured, verdict
@@ -11,6 +11,7 @@ from speed.page import page, times
 from speed.records import Book, Rates, Spread, read
 from speed.streams import SHAPES, Shape, make
 
+from mist.datasets import DatasetError
 from naive_limit import test_then_train as slow_pass
 
 # --- streams ----------------------------------------------------------------------------------
@@ -223,6 +224,36 @@ def test_the_page_has_rates_ratios_marks_and_reasons():
     assert "abacus 1.0" in text
 
 
+def test_bytes_stand_beside_those_of_the_paper():
+    known = {"run": "2026-01-01", "part": "memory", "library": "mist", "machine": MACHINE}
+    sizes = {"float64": 519 * 1024, "float32": 261 * 1024}
+    records = [
+        {**known, "method": "MIST-G", "path": p, "stream": "covertype", "bytes": n}
+        for p, n in sizes.items()
+    ]
+    records += [
+        {**known, "method": "CapyMOA HT", "path": None, "stream": "covertype", "bytes": 2048},
+        {**known, "method": "MIST-K", "path": "float64", "stream": "mnist", "reason": "not here"},
+    ]
+    text = page(records)
+    table = rows(text, "Memory")
+    # 2,596.6 KB over 5 are 519.3, and half of that 259.7.
+    assert table["Covertype", "MIST-G"] == ["float32", "261", "9.9", "260", "missed"]
+    assert table["Covertype", "CapyMOA HT"] == ["", "2", "1,298.3", "", ""]
+    assert "| 519 |" in text
+    assert "2,597 KB on Covertype, 12,092 KB on Split-MNIST" in text
+    assert "MIST-K, float64, mnist: not here" in text
+
+
+def test_without_its_file_a_set_is_left_out_with_a_reason(monkeypatch, tmp_path):
+    def absent(*_, **__):
+        raise DatasetError("no such file")
+
+    monkeypatch.setattr(memory, "load", absent)
+    memory.stream.cache_clear()
+    assert memory.measure(memory.CASES[0]) == {"reason": "no such file"}
+
+
 def test_digits_of_ratios():
     assert [times(Spread(v, v, v)) for v in (0.00123, 0.123, 2.34, 1234.5)] == [
         *("0.0012", "0.12", "2.3", "1,234")
@@ -236,6 +267,18 @@ def test_a_later_run_replaces_the_same_part_only(tmp_path):
     old.add("cold", method="b")
     new.add("streams", method="c")
     assert [record["method"] for record in read(tmp_path)] == ["b", "c"]
+
+
+def test_beyond_some_sizes_one_method_is_measured():
+    methods = {
+        point.name: [task.method for task in growth.tasks(point, 1.0)] for point in growth.POINTS
+    }
+    assert methods["columns=500"] == list(growth.METHODS)
+    assert methods["columns=20000"] == methods["leaves=1000"] == ["MIST-G"]
+    shapes = {point.name: point.shape for point in growth.POINTS}
+    assert shapes["columns=20000"] == growth.REFERENCE._replace(columns=20_000, rows=2_000)
+    assert shapes["classes=10000"].rows == 30_000
+    assert shapes["rows=10000000"].rows == 10_000_000
 
 
 def test_growth_is_drawn_with_the_leaves_that_came_out():

@@ -17,6 +17,7 @@ CHOICES = {
     "split_test": ["gap", "gain", "schedule", "eprocess"],
     "criterion": ["gini", "info_gain", "likelihood"],
     "thresholds": ["medians", "dense", "sampled", "gaussian"],
+    "sketch_dtype": ["float64", "float32"],
 }
 LIKELIHOOD = {
     "criterion": "likelihood",
@@ -213,6 +214,7 @@ def test_discount_scales_what_children_get():
         ({}, {"leaf": "sketch"}),
         ({}, {"grace_period": 50}),
         ({}, {"sketch_size": 32}),
+        ({}, {"sketch_dtype": "float32"}),
         ({}, {"max_classes_per_leaf": 2}),
         ({"thresholds": "gaussian"}, {"thresholds": "dense"}),
         ({}, {"thresholds": "gaussian"}),

@@ -16,10 +16,12 @@ from mist.engine import kll
 from mist.engine.inheritance import split_leaf
 from mist.engine.state import (
     CAPS,
-    FREE,
+    FIRST_BLOCK,
     HIGH,
+    LAST_BLOCK,
     LOW,
     N_CELLS,
+    N_HELD,
     N_ITEMS,
     ROOMS,
     TOTALS,
@@ -61,30 +63,30 @@ def buffers(state: State) -> tuple[np.ndarray, np.ndarray]:
     return np.empty(n), np.empty(n)
 
 
-def blocks(state: State) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
-    """Pool blocks in use and free ones, as (first row, number of rows)."""
-    cells, sketch = state.tree.cells, state.sketch
-    used = [
-        (int(cells.start[c]), int(sketch.plan[ROOMS, cells.room[c]]))
-        for c in range(state.tree.counters[N_CELLS])
-        if cells.leaf[c] >= 0 and cells.start[c] >= 0
-    ]
-    free = []
-    for room, start in enumerate(sketch.plan[FREE]):
-        while start >= 0:
-            free.append((int(start), int(sketch.plan[ROOMS, room])))
-            start = int(sketch.items[start, 0])
-    return used, free
+def blocks(state: State) -> list[tuple[int, int]]:
+    """Blocks of the pool in their order, as (first row, number of rows)."""
+    cells, plan = state.tree.cells, state.sketch.plan
+    out, before, cell = [], -1, int(state.tree.counters[FIRST_BLOCK])
+    while cell >= 0:
+        assert cells.before[cell] == before
+        out.append((int(cells.start[cell]), int(plan[ROOMS, cells.room[cell]])))
+        before, cell = cell, int(cells.behind[cell])
+    assert before == state.tree.counters[LAST_BLOCK]
+    return out
 
 
 def check_pool(state: State) -> None:
-    """Blocks in use and free ones cover the pool, and no row belongs to two of them."""
-    used, free = blocks(state)
-    at = 0
-    for start, rows in sorted(used + free):
-        assert start == at
-        at += rows
-    assert at == state.tree.counters[N_ITEMS] <= len(state.sketch.items)
+    """Every sketch has a block that holds it, and no row belongs to two of them."""
+    cells, counters, own = state.tree.cells, state.tree.counters, blocks(state)
+    owners = np.flatnonzero(cells.start[: counters[N_CELLS]] >= 0)
+    assert (cells.leaf[owners] >= 0).all()
+    rooms = state.sketch.plan[ROOMS, cells.room[owners]]
+    assert sorted(own) == sorted(zip(cells.start[owners].tolist(), rooms.tolist(), strict=True))
+    assert (cells.used[owners] <= rooms).all()
+    ends = [0, *(start + rows for start, rows in own)]
+    assert all(start >= end for (start, _), end in zip(own, ends, strict=False))
+    assert ends[-1] <= counters[N_ITEMS] <= len(state.sketch.items)
+    assert counters[N_HELD] == rooms.sum()
 
 
 def check_view(state: State) -> None:
@@ -111,17 +113,18 @@ def check_view(state: State) -> None:
 # --- what is stored ---------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("k", [8, 21])
 @pytest.mark.parametrize("leaf", ["gaussian", "sketch"])
-def test_stored_items_equal_the_twins_after_every_row(leaf, k):
+def test_stored_items_equal_the_twins_after_every_row(leaf, k, dtype):
     rng = np.random.default_rng(k)
     n, d = 400, 3
     X = np.round(rng.normal(size=(n, d)), 1)  # with ties
     X[rng.random((n, d)) < 0.1] = NAN
     y = rng.integers(0, 2, n)
     weights = rng.choice([1.0, 1.0, 0.4, 2.5, 13.0], n)
-    model = paper_tree(leaf, grace_period=NEVER, sketch_size=k, random_state=5)
-    twin = naive.NaiveMist(leaf, grace_period=NEVER, sketch_size=k, random_state=5)
+    same = {"grace_period": NEVER, "sketch_size": k, "sketch_dtype": dtype, "random_state": 5}
+    model, twin = paper_tree(leaf, **same), naive.NaiveMist(leaf, **same)
     for i in range(n):
         model.partial_fit(X[i : i + 1], y[i : i + 1], sample_weight=weights[i : i + 1])
         twin.learn_row(X[i].tolist(), int(y[i]), float(weights[i]))
@@ -329,7 +332,7 @@ def test_copies_take_one_row_a_set_bit():
 
 
 @pytest.mark.parametrize("leaf", ["gaussian", "sketch"])
-def test_blocks_grow_and_are_taken_again(leaf):
+def test_blocks_grow_and_their_rows_are_taken_again(leaf):
     rng = np.random.default_rng(8)
     model = paper_tree(leaf, grace_period=NEVER, sketch_size=32)
     X, y = rng.normal(size=(600, 2)), rng.integers(0, 3, 600)
@@ -341,21 +344,35 @@ def test_blocks_grow_and_are_taken_again(leaf):
     assert rooms == sorted(rooms)
     assert len(set(rooms)) > 4  # a small block first, larger ones as the sketch fills
     state = model._state
-    free_before = blocks(state)[1]
-    assert free_before  # those it has grown out of
+    room, held = len(state.sketch.items), int(state.tree.counters[N_HELD])
     split_leaf(state, 0, 0, 0.0, "gaussian", 1.0)
     check_pool(state)
-    used, free = blocks(state)
-    assert used == []  # sketches are never inherited
-    assert len(free) == len(free_before) + 3
-    items, taken = int(state.tree.counters[N_ITEMS]), set(free)
+    assert blocks(state) == []  # sketches are never inherited
     model.partial_fit(X[:300], y[:300])
-    state = model._state
-    check_pool(state)
-    assert set(blocks(state)[0]) & taken  # the parent's blocks serve the children
-    fresh = paper_tree(leaf, grace_period=NEVER, sketch_size=32).partial_fit(X[:300], y[:300])
-    grown_by = int(state.tree.counters[N_ITEMS]) - items
-    assert grown_by < int(fresh._state.tree.counters[N_ITEMS])
+    check_pool(model._state)
+    assert len(model._state.sketch.items) == room  # the rows of the parent serve the children
+    assert 0 < model._state.tree.counters[N_HELD] < 2 * held
+
+
+@pytest.mark.parametrize("leaf", ["gaussian", "sketch"])
+def test_a_class_takes_about_as_many_rows_as_it_has(leaf):
+    for n in (1, 5, 10, 20, 50):
+        y = np.arange(40 * n) % 40
+        X = np.random.default_rng(n).normal(size=(len(y), 200))
+        state = paper_tree(leaf, grace_period=NEVER).partial_fit(X, y)._state
+        held = int(state.tree.counters[N_HELD])
+        assert 40 * n <= held <= 40 * max(4, 1.5 * n)
+        assert len(state.sketch.items) <= 1.5 * held
+
+
+def test_little_of_the_pool_is_spare_when_classes_arrive_two_at_a_time():
+    rng = np.random.default_rng(11)
+    y = np.repeat(np.arange(10), 300).reshape(5, 600)
+    y = rng.permuted(y, axis=1).ravel()
+    state = grown(rng.normal(size=(len(y), 30)), y)._state
+    used = int(state.tree.cells.used.sum())
+    assert state.tree.counters[N_HELD] <= 1.3 * used
+    assert len(state.sketch.items) <= 1.5 * used
 
 
 @pytest.mark.parametrize("leaf", ["gaussian", "sketch"])
@@ -381,11 +398,12 @@ def test_a_leaf_sketches_only_so_many_classes():
     check_pool(state)
 
 
-def test_block_sizes_grow_by_about_a_half():
+def test_block_sizes_grow_by_a_half_at_most():
     for k in (8, 64, 32768):
         plan = sketch_plan(k)
         rooms = plan[ROOMS][plan[ROOMS] > 0]
         ratios = rooms[1:] / rooms[:-1]
-        assert ratios.min() > 1.3
+        assert ratios.min() > 1.0
         assert ratios.max() <= 1.5
-        assert rooms[-1] > plan[TOTALS].max()
+        assert rooms[-1] == plan[TOTALS].max()
+        assert set(rooms[rooms >= 4 * k].tolist()) <= set(plan[TOTALS].tolist())

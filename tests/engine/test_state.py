@@ -168,12 +168,14 @@ def test_growth_keeps_everything(leaf, missing):
     state.tree.counters[[N_NODES, N_LEAVES]] = nodes, leaves
     after = named_arrays(state)
     assert list(after) == list(kept)
+    # Blocks are moved together, and tell so: what they hold is in the tests of sketches.
+    moved = {"cells", "counters", "sketch.items", "model.values", "model.mass"}
     fixed = {"scale", "counters", "totals", "sketch.plan", "missing.scale"} & set(after)
     for name, old in kept.items():
         new = after[name]
         assert (new.dtype, new.shape[1:]) == (old.dtype, old.shape[1:])
         assert (new is before[name]) == (name in fixed)
-        if name != "table":
+        if name not in moved | {"table"}:
             np.testing.assert_array_equal(new[: len(old)], old)
         if name not in fixed:
             assert len(new) > len(old)
@@ -195,13 +197,13 @@ def test_arrays_that_have_room_are_left_alone():
     assert all(a is before[name] for name, a in named_arrays(state).items())
 
 
-def test_at_most_a_third_of_the_cells_is_spare():
+def test_at_most_a_fifth_of_the_cells_is_spare():
     X, y = np.random.default_rng(1).normal(size=(2000, 1)), np.arange(2000) % 500
     model = paper_tree(grace_period=10**9)
     for i in range(0, 500, 20):
         model.partial_fit(X[i : i + 20], y[i : i + 20])
         used, room = model._state.tree.counters[N_CELLS], len(model._state.tree.cells)
-        assert used <= room <= 1.5 * used + 2
+        assert used <= room <= 1.25 * used + 2
 
 
 def test_what_was_seen_is_known_when_the_first_value_is_missing():

@@ -11,6 +11,9 @@ from typing import Any
 
 from numba import njit
 
+OVERLOADED: Any = {"error_model": "numpy", "forceinline": True, "_nrt": False}
+"""Options of overloads that are as `inlined`."""
+
 
 @cache
 def _sources() -> str:

@@ -52,7 +52,7 @@ def reserve_components(state: State, n_more: int) -> None:
     mixture = state.model
     free = _count_free(mixture.components.next, int(mixture.counters[FREE_COMPONENT]))
     needed = int(mixture.counters[N_COMPONENTS]) + max(0, n_more - free)
-    n = next_size(len(mixture.components), needed)
+    n = next_size(len(mixture.components), needed, large=True)
     state.model = mixture._replace(
         components=grown(mixture.components, n),
         own=Gaussians(*(grown(array, n) for array in mixture.own)),
@@ -113,6 +113,7 @@ def tend(state: State, cell: int) -> None:
             if state.model.cells.n[cell] >= growth.most:
                 for other in components_of(state.model, cell):
                     _close(state.model, other)
+                _drop_free_trials(state)
                 return
         else:
             _propose(state, cell, component)
@@ -345,6 +346,28 @@ def _close(mixture: Mixture, component: int) -> None:
     mixture.components.due[component] = 0
 
 
+def _drop_free_trials(state: State) -> None:
+    """Number the trials anew, without free ones, if those are more than half of all."""
+    mixture = state.model
+    components = mixture.components
+    own = np.flatnonzero(components.trial[: mixture.counters[N_COMPONENTS]] >= 0)
+    if 2 * len(own) >= len(mixture.free):
+        return
+    each, trials = 2 * mixture.growth.pairs + 1, components.trial[own]
+    places = (trials[:, None] * each + np.arange(each)).ravel()
+    components.trial[own] = np.arange(len(own))
+    mixture.counters[[N_TRIALS, FREE_TRIAL]] = len(own), -1
+    state.model = mixture._replace(
+        evidence=mixture.evidence[trials],
+        free=np.full(len(own), -1),
+        candidates=Gaussians(*(array[places] for array in mixture.candidates)),
+    )
+    if state.missing is not None:
+        seen = state.missing.model
+        fewer = Seen(*(array[places] for array in seen.candidates))
+        state.missing = state.missing._replace(model=seen._replace(candidates=fewer))
+
+
 def open_trial(state: State, component: int) -> int:
     """Give a component a trial, its old one if it has one; returns the trial."""
     mixture = state.model
@@ -357,7 +380,7 @@ def open_trial(state: State, component: int) -> int:
     else:
         trial = int(mixture.counters[N_TRIALS])
         mixture.counters[N_TRIALS] += 1
-        n = next_size(len(mixture.free), trial + 1)
+        n = next_size(len(mixture.free), trial + 1, large=True)
         each = 2 * mixture.growth.pairs + 1
         mixture = mixture._replace(
             evidence=grown(mixture.evidence, n),

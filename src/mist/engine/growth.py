@@ -15,6 +15,7 @@ from mist.engine.glance import NO_GLANCE, Glance
 from mist.engine.inheritance import split_leaf
 from mist.engine.likelihood import LEAST_GAIN, likelihood_splits
 from mist.engine.passage import advance
+from mist.engine.precision import routing_thresholds
 from mist.engine.random import COLUMNS, uniform
 from mist.engine.state import (
     N_LEARNT,
@@ -222,6 +223,8 @@ def attempt(state: State, rule: SplitRule, leaf: int) -> Split | None:
     ):
         return None
     candidates = _candidates(state, rule, leaf, cells)
+    if state.options.single and state.sketch is not None:
+        candidates = routing_thresholds(candidates)
     gains, places = np.empty(state.n_features), np.empty(state.n_features)
     allowed = _allowed_columns(state, rule, leaf)
     if by_likelihood:

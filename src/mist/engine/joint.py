@@ -292,7 +292,7 @@ def points_of(state: State, cell: int) -> tuple[Array, Array]:
     start = cells.start[cell]
     levels = np.arange(cells.levels[cell])[::-1]
     weights = np.repeat(2.0**levels, sketch.sizes[cell, levels])
-    return sketch.items[start : start + cells.used[cell]].copy(), weights
+    return sketch.items[start : start + cells.used[cell]].astype(np.float64), weights
 
 
 @allocating

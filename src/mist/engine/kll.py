@@ -20,8 +20,19 @@ from __future__ import annotations
 import numpy as np
 
 from mist.engine.compiled import exact, inlined
+from mist.engine.precision import stored
 from mist.engine.random import COMPACTION, draw
-from mist.engine.state import CAPS, FREE, HIGH, LOW, N_ITEMS, ROOMS, TOTALS
+from mist.engine.state import (
+    CAPS,
+    FIRST_BLOCK,
+    HIGH,
+    LAST_BLOCK,
+    LOW,
+    N_HELD,
+    N_ITEMS,
+    ROOMS,
+    TOTALS,
+)
 from mist.engine.view import add_sorted, fill_sorted, halve_sorted, move_sorted
 
 
@@ -48,39 +59,104 @@ def block_lacking(tree, sketch, n_rows):
     """Pool rows that must be reserved before a sketch of so many rows can be filled."""
     room = _room_for(sketch, n_rows)
     rows = sketch.plan[ROOMS, room]
-    if sketch.plan[FREE, room] >= 0 or tree.counters[N_ITEMS] + rows <= len(sketch.items):
+    counters, held = tree.counters, tree.counters[N_HELD]
+    if counters[N_ITEMS] + rows <= len(sketch.items):
         return 0
-    return rows
+    # Moving blocks together is only worth while if it leaves some room.
+    return 0 if held + rows + held // 12 <= len(sketch.items) else rows
 
 
 @inlined
 def rows_lacking(tree, sketch, cell, copies):
-    """Pool rows that must be reserved before the cell can take so many copies of a row."""
+    """What must be done before the cell can take so many copies of a row.
+
+    Pool rows that must be reserved, or if the cell has a block that must get larger, -1.
+    """
     need = copies_bits(copies)
-    if cell >= 0 and tree.cells.start[cell] >= 0:
+    has_block = cell >= 0 and tree.cells.start[cell] >= 0
+    if has_block:
         need += tree.cells.used[cell]
         if need <= sketch.plan[ROOMS, tree.cells.room[cell]]:
             return 0
-    return block_lacking(tree, sketch, need)
+    lacking = block_lacking(tree, sketch, need)
+    return -1 if has_block and lacking > 0 else lacking
 
 
 @exact
-def _take_block(tree, sketch, room):
-    """A block of rows from the chain of free ones, or else from the pool's spare end."""
-    start = sketch.plan[FREE, room]
-    if start >= 0:
-        # A free block's first number is the start of the next free one.
-        sketch.plan[FREE, room] = np.int64(sketch.items[start, 0])
-        return start
-    start = tree.counters[N_ITEMS]
-    tree.counters[N_ITEMS] += sketch.plan[ROOMS, room]
+def _append_block(tree, cell):
+    """Enter a cell's block as the last one of the pool."""
+    cells, counters = tree.cells, tree.counters
+    last = counters[LAST_BLOCK]
+    cells.before[cell] = last
+    cells.behind[cell] = -1
+    if last >= 0:
+        cells.behind[last] = cell
+    else:
+        counters[FIRST_BLOCK] = cell
+    counters[LAST_BLOCK] = cell
+
+
+@exact
+def _remove_block(tree, cell):
+    """Take a cell's block out of the order of blocks."""
+    cells, counters = tree.cells, tree.counters
+    before, behind = cells.before[cell], cells.behind[cell]
+    if before >= 0:
+        cells.behind[before] = behind
+    else:
+        counters[FIRST_BLOCK] = behind
+    if behind >= 0:
+        cells.before[behind] = before
+    else:
+        counters[LAST_BLOCK] = before
+
+
+@exact
+def _take_block(tree, sketch, view, room):
+    """A block of rows at the end of the pool."""
+    counters, rows = tree.counters, sketch.plan[ROOMS, room]
+    if counters[N_ITEMS] + rows > len(sketch.items):
+        gather(tree, sketch, view, sketch.items, view, True, -1)
+    start = counters[N_ITEMS]
+    counters[N_ITEMS] += rows
+    counters[N_HELD] += rows
     return start
 
 
 @exact
-def _give_block(sketch, start, room):
-    sketch.items[start, 0] = sketch.plan[FREE, room]
-    sketch.plan[FREE, room] = start
+def gather(tree, sketch, view, items, new_view, inside, growing):
+    """Move all blocks together, so that no free rows are left between them.
+
+    Parameters
+    ----------
+    view : View or None
+        The sorted columns of the sketches, see `mist.engine.view`.
+    items : float array, shape (rows, n_numeric)
+        Receives the blocks.
+    new_view : View or None
+        Receives their sorted columns.
+    inside : bool
+        Whether they are those that the sketches have.
+    growing : int
+        A cell that gets a block of the next size, in another pool only; -1 for none.
+    """
+    cells, counters, rooms = tree.cells, tree.counters, sketch.plan[ROOMS]
+    at, cell = np.int64(0), counters[FIRST_BLOCK]
+    while cell >= 0:
+        start = cells.start[cell]
+        if cell == growing:
+            cells.room[cell] += 1
+        if not (inside and start == at):
+            for k in range(cells.used[cell]):
+                for j in range(items.shape[1]):
+                    items[at + k, j] = sketch.items[start + k, j]
+            if view is not None:
+                move_sorted(view, new_view, start, at, cells.used[cell])
+            cells.start[cell] = at
+        at += rooms[cells.room[cell]]
+        cell = np.int64(cells.behind[cell])
+    counters[N_ITEMS] = at
+    counters[N_HELD] = at
 
 
 @exact
@@ -88,8 +164,9 @@ def new_sketch(tree, sketch, view, cell, n_rows):
     """Give a cell an empty sketch with room for so many rows."""
     cells = tree.cells
     room = _room_for(sketch, n_rows)
-    cells.start[cell] = _take_block(tree, sketch, room)
+    cells.start[cell] = _take_block(tree, sketch, view, room)
     cells.room[cell] = room
+    _append_block(tree, cell)
     cells.used[cell] = 0
     cells.levels[cell] = 1
     cells.flips[cell] = 0
@@ -131,7 +208,8 @@ def free_sketch(tree, sketch, cell):
     """Take a cell's sketch away."""
     cells = tree.cells
     if cells.start[cell] >= 0:
-        _give_block(sketch, cells.start[cell], cells.room[cell])
+        tree.counters[N_HELD] -= sketch.plan[ROOMS, cells.room[cell]]
+        _remove_block(tree, cell)
         cells.start[cell] = -1
 
 
@@ -139,15 +217,18 @@ def free_sketch(tree, sketch, cell):
 def _widen(tree, sketch, view, cell, n_rows):
     """Move a cell's sketch to a larger block; the pool rows must have been reserved."""
     cells, d = tree.cells, sketch.ends.shape[2]
-    old_start, old_room = cells.start[cell], cells.room[cell]
     room = _room_for(sketch, n_rows)
-    start = _take_block(tree, sketch, room)
+    start = _take_block(tree, sketch, view, room)
+    old_start = cells.start[cell]  # only now: blocks may have been moved
+    old = sketch.plan[ROOMS, cells.room[cell]]
     for k in range(cells.used[cell]):
         for j in range(d):
             sketch.items[start + k, j] = sketch.items[old_start + k, j]
     if view is not None:
-        move_sorted(view, start, old_start, cells.used[cell])
-    _give_block(sketch, old_start, old_room)
+        move_sorted(view, view, old_start, start, cells.used[cell])
+    tree.counters[N_HELD] -= old
+    _remove_block(tree, cell)
+    _append_block(tree, cell)
     cells.start[cell] = start
     cells.room[cell] = room
 
@@ -165,9 +246,9 @@ def update(tree, sketch, view, room, cell, X, i, copies, seed, node, code):
     ends = sketch.ends
     for j in range(d):
         # Comparisons with NaN are false, so a missing value changes neither end.
-        low, high = ends[cell, LOW, j], ends[cell, HIGH, j]
-        ends[cell, LOW, j] = X[i, j] if X[i, j] < low else low
-        ends[cell, HIGH, j] = X[i, j] if X[i, j] > high else high
+        low, high, v = ends[cell, LOW, j], ends[cell, HIGH, j], stored(ends, X[i, j])
+        ends[cell, LOW, j] = v if v < low else low
+        ends[cell, HIGH, j] = v if v > high else high
     level = np.int64(0)  # not a literal, for which everything below would be compiled again
     while copies > 0:
         if copies & 1:
@@ -192,7 +273,7 @@ def _insert(cells, sketch, view, room, cell, X, i, level):
         for j in range(d):
             items[k, j] = items[k - 1, j]
     for j in range(d):
-        items[at, j] = X[i, j] if X[i, j] == X[i, j] else np.inf
+        items[at, j] = stored(items, X[i, j]) if X[i, j] == X[i, j] else np.inf
     if level > 0:
         merge_columns(items, at - sketch.sizes[cell, level], sketch.sizes[cell, level], 1)
     cells.used[cell] = used + 1
@@ -212,7 +293,7 @@ def _compact(cells, sketch, view, cell, seed, node, code):
     while sizes[cell, level] < sketch.plan[CAPS, levels - 1 - level]:
         at -= sizes[cell, level]
         level += 1
-    m = sizes[cell, level]
+    m = np.int64(sizes[cell, level])
     at -= m
     if level == levels - 1:
         cells.levels[cell] += 1
@@ -302,7 +383,7 @@ def total_weight(sketch, cell):
     """Number of rows the sketch has learnt, missing values included."""
     n = 0
     for level in range(sketch.sizes.shape[1]):
-        n += sketch.sizes[cell, level] << level
+        n += np.int64(sketch.sizes[cell, level]) << level
     return n
 
 

@@ -17,7 +17,7 @@ import numpy as np
 from numba.extending import overload
 
 from mist.engine.arrays import grown
-from mist.engine.compiled import allocating, inlined
+from mist.engine.compiled import OVERLOADED, allocating, inlined
 
 if TYPE_CHECKING:
     from mist.engine.state import Options, State
@@ -138,8 +138,12 @@ class LeafModel:
     def reserve_row(self, state: State) -> None:
         """Make room for what the next row may need."""
 
-    def reserve_items(self, state: State, n_rows: int) -> None:
-        """Follow the pool of the sketches, which has grown to so many rows."""
+    def with_pool(self, model: Any, n_rows: int) -> Any:
+        """What is to follow the sketches' blocks to a pool of so many rows, without its contents.
+
+        They are copied by `mist.engine.kll.gather`.
+        """
+        return model
 
     def widen(self, state: State, n_more: int) -> None:
         """Add numeric columns that nothing is known of, behind those that there are.
@@ -223,10 +227,9 @@ def _grown_fields(model: Any, names: tuple[str, ...], n: int) -> Any:
 
 
 _ALLOCATING: Any = {"error_model": "numpy", "_nrt": True}
-_INLINED: Any = {**_ALLOCATING, "forceinline": True, "_nrt": False}
 
 
-def _by_kind(name: str, options: Any = _INLINED) -> Any:
+def _by_kind(name: str, options: Any = OVERLOADED) -> Any:
     """A function for compiled code that is the one of the model's kind."""
 
     def call(model: Any, *args: Any) -> Any:
@@ -252,7 +255,7 @@ def view_of(model: Any) -> Any:
     return model if kind_of(model).sorts_sketches else None
 
 
-@overload(view_of, jit_options=_INLINED)
+@overload(view_of, jit_options=OVERLOADED)
 def _view_of(model):
     if _KINDS[model.instance_class].sorts_sketches:
         return lambda model: model

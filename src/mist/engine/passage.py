@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from mist.engine.glance import NO_GLANCE, Glance
-from mist.engine.state import State, reserve_cells, reserve_items
+from mist.engine.state import State, reserve_cells, reserve_items, widen_block
 from mist.engine.stream import ATTEMPT, FULL_CELLS, FULL_ITEMS, TEND, Notes, run
 
 Array = np.ndarray[Any, Any]
@@ -56,7 +56,11 @@ def advance(
         reserve_cells(state, 1)
         state.kind.reserve_row(state)
     elif reason == FULL_ITEMS:
-        reserve_items(state, detail)
+        # Below 0 stands a cell whose block is full.
+        if detail < 0:
+            widen_block(state, ~detail)
+        else:
+            reserve_items(state, detail)
     elif reason == TEND:
         state.kind.tend(state, detail)
         return row, _due(state, int(state.tree.cells.leaf[detail]))

@@ -16,11 +16,14 @@ import numpy as np
 from mist.engine.arrays import grown
 from mist.engine.arrays import wider as with_columns
 from mist.engine.compiled import allocating, exact, inlined
-from mist.engine.leafmodel import LeafModel, kind_of
+from mist.engine.leafmodel import LeafModel, kind_of, view_of
 from mist.engine.records import new_records
+
+Array = np.ndarray[Any, Any]
 
 # Where each number stands in `Tree.counters`.
 N_NODES, N_LEAVES, N_CELLS, FREE_CELL, EPOCH, N_CONSTANT, N_ITEMS, N_LEARNT = range(8)
+N_HELD, FIRST_BLOCK, LAST_BLOCK = range(8, 11)
 
 MEAN, M2, PREC = range(3)
 """Rows of `Tree.stats` and `Tree.scale`: mean, weighted sum of squared deviations, and
@@ -29,15 +32,21 @@ MEAN, M2, PREC = range(3)
 LOW, HIGH = range(2)
 """Rows of `Sketch.ends`."""
 
-ROOMS, TOTALS, CAPS, FREE = range(4)
+ROOMS, TOTALS, CAPS = range(3)
 """Rows of `Sketch.plan`: block sizes in rows; capacity of a sketch by its number of levels;
-capacity of a level by its depth below the top; heads of the chains of free blocks."""
+capacity of a level by its depth below the top."""
 
 LEVELS = 40
 """Most levels of a sketch: enough for 2**40 rows and more."""
 
 MIN_ROOM = 4
 """Rows of the smallest block of a sketch."""
+
+SMALL_ROOM = 12
+"""Up to this size, a block grows by two rows; beyond, by half."""
+
+LEAST_SPARE = 8192
+"""Bytes that the pool of the sketches has to spare at least when it was too small."""
 
 NODE = np.dtype(
     [
@@ -83,9 +92,11 @@ CELL = np.dtype(
         ("code", np.int64),  # class code
         ("next", np.int64),  # next cell of the leaf, or next free cell
         # The cell's sketch:
-        ("room", np.int64),  # which block size
-        ("used", np.int64),  # stored rows
-        ("levels", np.int64),
+        ("room", np.int16),  # which block size
+        ("levels", np.int16),
+        ("used", np.int32),  # stored rows
+        ("before", np.int32),  # cells whose blocks are the next ones in the pool; -1: none
+        ("behind", np.int32),
         ("start", np.int64),  # first pool row of the block; -1 without sketch
         ("flips", np.int64),  # compactions so far
         ("median_at", np.int64),  # `steps` when `Sketch.medians` was filled; -1: never
@@ -102,7 +113,7 @@ class Tree(NamedTuple):
     cells: Any  # records CELL
     stats: Any  # float64 (cells, 3, d): MEAN, M2, PREC
     products: Any  # float64 (cells, p): of numeric deviations, packed; p = 0 if not kept
-    table: Any  # int64: hash table from (leaf, class code) to cell
+    table: Any  # int32: hash table from (leaf, class code) to cell
     scale: Any  # float64 (2, d): running MEAN and M2 of every column over all rows
     counters: Any  # int64
     totals: Any  # float64 (class codes): weight learnt of each class, if priors are balanced
@@ -120,11 +131,11 @@ class Missing(NamedTuple):
 class Sketch(NamedTuple):
     """Columnar KLL sketches: blocks of rows in one pool, packed level by level, top first."""
 
-    items: Any  # float64 (pool rows, numeric columns)
-    sizes: Any  # int64 (cells, LEVELS): stored rows a level
-    ends: Any  # float64 (cells, 2, numeric columns): exact LOW and HIGH
-    medians: Any  # float64 (cells, numeric columns): of the cell as it was at `median_at`
-    plan: Any  # int64 (4, LEVELS + 1): ROOMS, TOTALS, CAPS, FREE
+    items: Any  # float64 or float32 (pool rows, numeric columns)
+    sizes: Any  # int16 or int32 (cells, LEVELS): stored rows a level
+    ends: Any  # as items (cells, 2, numeric columns): exact LOW and HIGH
+    medians: Any  # as items (cells, numeric columns): of the cell as it was at `median_at`
+    plan: Any  # int64 (3, most of LEVELS + 1 and the number of rooms): ROOMS, TOTALS, CAPS
 
 
 class Options(NamedTuple):
@@ -139,6 +150,12 @@ class Options(NamedTuple):
     balanced: bool  # classes are equally probable before a row is seen
     products: bool  # every class at a leaf keeps the products of its deviations
     max_components: int  # Gaussians of a class at a leaf
+    single: bool = False  # sketches hold float32
+
+    @property
+    def precision(self) -> type[np.floating[Any]]:
+        """Type of the values in sketches."""
+        return np.float32 if self.single else np.float64
 
 
 @dataclass
@@ -197,34 +214,35 @@ def _arrays(group: Any) -> list[np.ndarray]:
     return [a for part in parts for a in _arrays(part)] if isinstance(group, tuple | dict) else []
 
 
-def _rooms(most: int) -> list[int]:
-    """Block sizes: each about 1.4 times the one before."""
-    sizes = [MIN_ROOM]
-    while sizes[-1] < most:
-        power_of_two = sizes[-1] & (sizes[-1] - 1) == 0
-        sizes.append(sizes[-1] * 3 // 2 if power_of_two else sizes[-1] * 4 // 3)
-    return sizes
+def _rooms(totals: Array) -> list[int]:
+    """Block sizes: first as rows arrive, then as many rows as two levels more hold."""
+    sizes, levels = [MIN_ROOM], [int(n) for n in totals[LEVELS % 2 :: 2] if n > 2 * totals[1]]
+    while sizes[-1] < levels[0]:
+        sizes.append(sizes[-1] + max(2, sizes[-1] // 2 if sizes[-1] >= SMALL_ROOM else 0))
+    return [n for n in sizes if n < levels[0]] + levels
 
 
 def sketch_plan(sketch_size: int) -> np.ndarray:
     """`Sketch.plan` for sketches whose top level holds ``sketch_size`` rows."""
-    plan = np.full((4, LEVELS + 1), -1, np.int64)
     caps = [max(8, int(sketch_size * (2 / 3) ** depth + 0.5)) for depth in range(LEVELS)]
+    totals = np.concatenate([[0], np.cumsum(caps)])
+    rooms = _rooms(totals)
+    plan = np.full((3, max(LEVELS + 1, len(rooms))), -1, np.int64)
     plan[CAPS, :LEVELS] = caps
-    plan[TOTALS] = np.concatenate([[0], np.cumsum(caps)])
-    rooms = _rooms(int(plan[TOTALS, -1]) + 1)
+    plan[TOTALS, : LEVELS + 1] = totals
     plan[ROOMS, : len(rooms)] = rooms
     return plan
 
 
 def _new_sketch(options: Options, sketch_size: int, n_cells: int) -> Sketch:
-    n = options.n_numeric
+    n, plan = options.n_numeric, sketch_plan(sketch_size)
+    narrow = plan[TOTALS].max() <= np.iinfo(np.int16).max
     return Sketch(
-        items=np.zeros((0, n)),
-        sizes=np.zeros((n_cells, LEVELS), np.int64),
-        ends=np.zeros((n_cells, 2, n)),
-        medians=np.zeros((n_cells, n)),
-        plan=sketch_plan(sketch_size),
+        items=np.zeros((0, n), options.precision),
+        sizes=np.zeros((n_cells, LEVELS), np.int16 if narrow else np.int32),
+        ends=np.zeros((n_cells, 2, n), options.precision),
+        medians=np.zeros((n_cells, n), options.precision),
+        plan=plan,
     )
 
 
@@ -260,12 +278,13 @@ def new_state(n_features: int, options: Options, sketch_size: int | None, kind: 
         cells=new_records(n_cells, CELL),
         stats=np.zeros((n_cells, 3, d)),
         products=np.zeros((n_cells, packed_size(options.n_numeric) if options.products else 0)),
-        table=np.full(2 * n_cells, -1, np.int64),
+        table=np.full(2 * n_cells, -1, np.int32),
         scale=np.zeros((2, d)),
-        counters=np.zeros(8, np.int64),
+        counters=np.zeros(11, np.int64),
         totals=np.zeros(0),
     )
-    tree.counters[FREE_CELL], tree.counters[N_CONSTANT] = -1, d
+    tree.counters[N_CONSTANT] = d
+    tree.counters[[FREE_CELL, FIRST_BLOCK, LAST_BLOCK]] = -1
     sketch = None
     if sketch_size is not None and options.n_numeric > 0:
         sketch = _new_sketch(options, sketch_size, n_cells)
@@ -274,13 +293,13 @@ def new_state(n_features: int, options: Options, sketch_size: int | None, kind: 
     return state
 
 
-# --- growth: by half, so that at most a third of an array is spare -------------------------
+# --- growth: by a quarter, so that at most a fifth of an array is spare --------------------
 
 
-def next_size(n: int, needed: int) -> int:
-    """Return n, made larger by half until it holds what is needed."""
+def next_size(n: int, needed: int, *, large: bool = False) -> int:
+    """Return n, made larger by a quarter, or if entries are large an eighth, until it suffices."""
     while n < needed:
-        n += max(2, n // 2)
+        n += max(1, n // 8) if large else max(2, n // 4)
     return n
 
 
@@ -312,7 +331,7 @@ def reserve_cells(state: State, n_more: int) -> None:
         cells=grown(tree.cells, n),
         stats=grown(tree.stats, n),
         products=grown(tree.products, n),
-        table=np.full(size, -1, np.int64),
+        table=np.full(size, -1, np.int32),
     )
     rebuild_table(state.tree)
     if state.missing is not None:
@@ -334,12 +353,30 @@ def reserve_codes(state: State, n_codes: int) -> None:
 
 def reserve_items(state: State, n_rows: int) -> None:
     """Make room for so many more rows in the pool of the sketches."""
+    _enlarge_pool(state, n_rows, -1)
+
+
+def widen_block(state: State, cell: int) -> None:
+    """Give the sketch of a cell a block of the next size."""
+    _enlarge_pool(state, 0, cell)
+
+
+def _enlarge_pool(state: State, n_rows: int, cell: int) -> None:
+    """Move all blocks together in a larger pool; that of a cell, if one is given, gets larger."""
+    # The module of sketches stands on this one.
+    from mist.engine.kll import gather
+
     sketch = state.sketch
     assert sketch is not None
-    have = len(sketch.items)
-    want = max(int(state.tree.counters[N_ITEMS]) + n_rows, have + have // 4)
-    state.sketch = sketch._replace(items=grown(sketch.items, want))
-    state.kind.reserve_items(state, want)
+    held, d = int(state.tree.counters[N_HELD]) + n_rows, sketch.items.shape[1]
+    if cell >= 0:
+        room = state.tree.cells.room[cell]
+        held += int(sketch.plan[ROOMS, room + 1] - sketch.plan[ROOMS, room])
+    n = held + max(held // 6, LEAST_SPARE // (d * sketch.items.itemsize))
+    items = np.zeros((n, d), sketch.items.dtype)
+    model = state.kind.with_pool(state.model, n)
+    gather(state.tree, sketch, view_of(state.model), items, view_of(model), False, cell)
+    state.sketch, state.model = sketch._replace(items=items), model
 
 
 def reserve_missing(state: State) -> None:
@@ -457,7 +494,7 @@ def find_cell(tree, leaf, code):
     cells, table = tree.cells, tree.table
     at = _slot(table, leaf, code)
     while table[at] >= 0:
-        cell = table[at]
+        cell = np.int64(table[at])
         if cells.code[cell] == code and cells.leaf[cell] == leaf:
             return cell
         at = (at + 1) & (table.size - 1)

@@ -334,8 +334,9 @@ def run(
     Returns
     -------
     row, reason, detail : int
-        First row not yet learnt, why the loop stopped, and the pool rows lacking
-        (`FULL_ITEMS`), the leaf that is due (`ATTEMPT`) or the cell that is (`TEND`).
+        First row not yet learnt, why the loop stopped, and the pool rows lacking or the complement
+        of the cell whose block is full (`FULL_ITEMS`), the leaf that is due (`ATTEMPT`) or the cell
+        that is (`TEND`).
     """
     scratch = _make_scratch(ranks.size, X.shape[1])
     room = make_room(model, options)
@@ -435,8 +436,8 @@ def _run(
         if sketch is not None:
             copies = _row_copies(tree.cells, cell, w, options.seed, node, code)
             lacking = kll.rows_lacking(tree, sketch, cell, copies)
-            if lacking > 0:
-                return i, FULL_ITEMS, lacking
+            if lacking != 0:
+                return i, FULL_ITEMS, lacking if lacking > 0 else ~cell
         if conformity is not None and not leaves.orphan[leaf] and conformity.seen[code] >= MATURE:
             prepare(model, tree, missing, room)
             density = -np.inf

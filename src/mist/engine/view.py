@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mist.engine.compiled import exact
+from mist.engine.precision import stored
 
 _STRIDES = 16
 """About so many rows are looked at before the search goes on column by column."""
@@ -21,8 +22,8 @@ _STRIDES = 16
 class View(NamedTuple):
     """Sorted columns of every sketch, in blocks of rows as in `Sketch.items`."""
 
-    values: Any  # float64 (pool rows, numeric columns): ascending, missing values +inf at the end
-    mass: Any  # float64 (pool rows, numeric columns): weight up to and including the value
+    values: Any  # (pool rows, numeric columns), as `Sketch.items`: ascending, missing ones last
+    mass: Any  # float64 (pool rows, numeric columns), exact: weight up to and with the value
     count: Any  # int64 (cells, numeric columns): values that are not missing
 
 
@@ -35,7 +36,7 @@ def count_at_most(table, start, n, bounds, found):
 
     Parameters
     ----------
-    table : float64 array, shape (rows, d)
+    table : float array, shape (rows, d)
         Columns ascending from row ``start`` to row ``start + n - 1``.
     start, n : int
         First row, and number of rows, at least 1.
@@ -80,7 +81,7 @@ def add_sorted(view, cell, start, n, X, i, weight, bounds, found):
     d = values.shape[1]
     for j in range(d):
         known = X[i, j] == X[i, j]
-        bounds[j] = X[i, j] if known else np.inf
+        bounds[j] = stored(values, X[i, j]) if known else np.inf
         view.count[cell, j] += 1 if known else 0
     first = np.int64(0)
     if n > 0:
@@ -147,9 +148,9 @@ def fill_sorted(view, cell, start, rows, weight):
 
 
 @exact
-def move_sorted(view, start, old_start, n):
-    """Copy n rows to another block."""
+def move_sorted(view, new_view, start, new_start, n):
+    """Copy n rows to a block of the same or of another view, which may begin before theirs."""
     for k in range(n):
         for j in range(view.values.shape[1]):
-            view.values[start + k, j] = view.values[old_start + k, j]
-            view.mass[start + k, j] = view.mass[old_start + k, j]
+            new_view.values[new_start + k, j] = view.values[start + k, j]
+            new_view.mass[new_start + k, j] = view.mass[start + k, j]

@@ -14,12 +14,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mist.engine.arrays import grown, wider
+from mist.engine.arrays import wider
 from mist.engine.compiled import allocating, exact, inlined
 from mist.engine.kll import total_weight
 from mist.engine.leafmodel import register
 from mist.engine.leaves.gaussian import IndependentColumns, naive_bayes_score, renew_caches
 from mist.engine.moments import categorical_score_missing, gaussian_column, sum_of_logs
+from mist.engine.precision import stored
 from mist.engine.state import HIGH, LOW, M2, MEAN, PREC, ROOMS, Options, State, leaf_cells
 from mist.engine.view import View, count_at_most
 
@@ -34,6 +35,7 @@ class Room(NamedTuple):
     """Room for a few numbers of every numeric column, each of shape (n_numeric,)."""
 
     sigma: Any  # running deviation
+    value: Any  # of the row, as the sketch would store it
     bounds: Any  # what is searched for
     found: Any  # how many values are not above that
     total: Any  # weight of all known values
@@ -81,12 +83,12 @@ def _densities(cells, sketch, view, cell, X, i, room, options):
     What is written for a column without a value, or all of whose values are equal, means nothing.
     """
     start, n, d = cells.start[cell], cells.used[cell], room.sigma.size
-    ends, bounds, found = sketch.ends, room.bounds, room.found
+    ends, value, bounds, found = sketch.ends, room.value, room.bounds, room.found
     total, rank, upper, lower = room.total, room.rank, room.upper, room.lower
     for j in range(d):
         total[j] = view.mass[start + max(view.count[cell, j] - 1, 0), j]
-        bounds[j] = X[i, j]
-    _masses(view, start, n, bounds, found, rank)
+        value[j] = stored(view.values, X[i, j])
+    _masses(view, start, n, value, found, rank)
     for j in range(d):
         rank[j] /= total[j]
         bounds[j] = min(rank[j] + HALF_WINDOW, 1.0) * total[j]
@@ -96,7 +98,7 @@ def _densities(cells, sketch, view, cell, X, i, room, options):
     _quantiles(view, start, n, bounds, found, lower)
     half = room.density
     for j in range(d):
-        x = X[i, j]
+        x = value[j]
         top = upper[j] if rank[j] + HALF_WINDOW < 1.0 else ends[cell, HIGH, j]
         bottom = lower[j] if rank[j] - HALF_WINDOW > 0.0 else ends[cell, LOW, j]
         # Outside all values the window reaches to x: else ties at an end would leave no width.
@@ -105,10 +107,10 @@ def _densities(cells, sketch, view, cell, X, i, room, options):
             spacing if spacing > 0.0 else options.smoothing * room.sigma[j]
         )
     for j in range(d):
-        bounds[j] = X[i, j] + half[j]
+        bounds[j] = value[j] + half[j]
     _masses(view, start, n, bounds, found, upper)
     for j in range(d):
-        bounds[j] = X[i, j] - half[j]
+        bounds[j] = value[j] - half[j]
     _masses(view, start, n, bounds, found, lower)
     for j in range(d):
         inside = upper[j] / total[j] - lower[j] / total[j] + options.smoothing
@@ -138,9 +140,8 @@ def sketch_score(cells, stats, missing, sketch, view, cell, X, i, room, options)
 
 @allocating
 def _make_room(model, options):
-    d = options.n_numeric
-    a, b, c, e = np.empty(d), np.empty(d), np.empty(d), np.empty(d)
-    return Room(a, b, c, e, np.empty(d), np.empty(d), np.empty(d), np.empty(d))
+    m = np.empty((9, options.n_numeric))
+    return Room(m[0], m[1], m[2], m[3], m[4], m[5], m[6], m[7], m[8])
 
 
 @inlined
@@ -197,14 +198,13 @@ class SketchModel(IndependentColumns):
     def new(self, options: Options, n_columns: int) -> View:
         """Return a view of no sketch, with room for two cells."""
         n = options.n_numeric
-        return View(np.zeros((0, n)), np.zeros((0, n)), np.zeros((2, n), np.int64))
+        count = np.zeros((2, n), np.int64)
+        return View(np.zeros((0, n), options.precision), np.zeros((0, n)), count)
 
-    def reserve_items(self, state: State, n_rows: int) -> None:
-        """Make room for so many rows."""
-        view = state.model
-        state.model = view._replace(
-            values=grown(view.values, n_rows), mass=grown(view.mass, n_rows)
-        )
+    def with_pool(self, model: View, n_rows: int) -> View:
+        """Return a view with room for so many rows, which are not filled yet."""
+        shape = n_rows, model.count.shape[1]
+        return model._replace(values=np.zeros(shape, model.values.dtype), mass=np.zeros(shape))
 
     def widen(self, state: State, n_more: int) -> None:
         """Add columns without values, whose weights may stand in any order."""
@@ -236,7 +236,7 @@ class SketchModel(IndependentColumns):
         rows = 0
         if state.sketch is not None:
             rows = int(state.sketch.plan[ROOMS, cells.room[cells.start >= 0]].sum())
-        each = 2 * state.model.values.itemsize
+        each = state.model.values.itemsize + state.model.mass.itemsize
         return super().nbytes(state, leaf) + rows * state.options.n_numeric * each
 
 
