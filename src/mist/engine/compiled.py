@@ -11,6 +11,8 @@ from typing import Any
 
 from numba import njit
 
+from mist.engine.linking import PartCompiler
+
 
 @cache
 def _sources() -> str:
@@ -49,15 +51,19 @@ def forget_old_code(folder: str) -> None:
 def _compiled(**options: Any) -> Callable[[Any], Any]:
     compile_with: Any = njit
     # Nothing is handed to C code as a function pointer, so no wrapper for that is compiled.
-    options |= {"cache": True, "nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
+    options |= {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
+    within = options | {"no_cpython_wrapper": True, "pipeline_class": PartCompiler}
 
     def decorate(function: Any) -> Any:
-        # Private functions are for compiled code alone: the wrapper through which Python would
-        # call them takes long to compile and is left out. Never call one from Python.
-        private = function.__name__.startswith("_")
-        compiled = compile_with(**options, no_cpython_wrapper=private)(function)
+        compiled = compile_with(**options, cache=True)(function)
         if compiled is not function:  # not so under NUMBA_DISABLE_JIT
             forget_old_code(compiled.stats.cache_path)
+            # Called from Python a function is compiled whole, called from compiled code as a part.
+            part = compile_with(**within)(function)
+            compiled.get_call_template, compiled.get_overload = (
+                part.get_call_template,
+                part.get_overload,
+            )
         return compiled
 
     return decorate

@@ -18,6 +18,7 @@ from numba.extending import overload
 
 from mist.engine.arrays import grown
 from mist.engine.compiled import allocating, inlined
+from mist.engine.linking import PartCompiler
 
 if TYPE_CHECKING:
     from mist.engine.state import Options, State
@@ -222,7 +223,7 @@ def _grown_fields(model: Any, names: tuple[str, ...], n: int) -> Any:
     return model._replace(**{name: grown(getattr(model, name), n) for name in names})
 
 
-_ALLOCATING: Any = {"error_model": "numpy", "_nrt": True}
+_ALLOCATING: Any = {"error_model": "numpy", "_nrt": True, "pipeline_class": PartCompiler}
 _INLINED: Any = {**_ALLOCATING, "forceinline": True, "_nrt": False}
 
 
