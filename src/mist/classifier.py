@@ -783,7 +783,7 @@ class MistClassifier(ClassifierMixin, BaseEstimator):
         held = np.empty(len(self._labels.columns))
         count_masses(self._state.tree, held)
         densities = np.full((len(X), len(held)), -np.inf)
-        write_densities(*self._parts(X), X, held, densities)
+        self._state.handle.call(write_densities, X, held, densities, self._holes(X))
         return densities, held
 
     def apply(self, X: Any) -> Array:
@@ -833,20 +833,22 @@ class MistClassifier(ClassifierMixin, BaseEstimator):
     def _predict(self, X: Array) -> Array:
         """Class codes of checked rows."""
         out = np.empty(len(X), dtype=np.int64)
-        predict_rows(*self._parts(X), X, self._labels.columns, out, None)
+        self._state.handle.call(
+            predict_rows, X, self._labels.columns, out, None, self._holes(X)
+        )
         return out
 
     def _predict_proba(self, X: Array) -> Array:
         """Class probabilities of checked rows."""
         shares = np.zeros((len(X), len(self.classes_)))
-        predict_rows(*self._parts(X), X, self._labels.columns, None, shares)
+        self._state.handle.call(
+            predict_rows, X, self._labels.columns, None, shares, self._holes(X)
+        )
         return shares
 
-    def _parts(self, X: Array) -> tuple[Any, ...]:
-        """The state as compiled functions take it; rows with holes need other code."""
-        s = self._state
-        holes = True if s.missing is not None or first_missing(X, 0) >= 0 else None
-        return s.tree, s.missing, s.sketch, s.model, holes, s.binary, s.options
+    def _holes(self, X: Array) -> bool | None:
+        """True if a missing value can matter, else None: rows with holes need other code."""
+        return True if self._state.missing is not None or first_missing(X, 0) >= 0 else None
 
     # --- single rows ------------------------------------------------------------------------
 

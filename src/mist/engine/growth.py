@@ -142,31 +142,24 @@ def learn(
             )
             if state.trials:
                 trials.follow(state, X, codes, weights, ranks, notes, first, row)
-            if leaf >= 0:
-                made = attempt(state, rule, leaf)
-                splits += [made] if made else []
-                if made and state.conformity is not None:
-                    count_masses(state.tree, state.conformity.held)
+            splits += grow(state, rule, leaf)
     return splits
+
+
+def grow(state: State, rule: SplitRule, leaf: int) -> list[Split]:
+    """Attempt to split a leaf, or none if it is -1; returns the split that was made, if any."""
+    made = attempt(state, rule, leaf) if leaf >= 0 else None
+    if made and state.conformity is not None:
+        count_masses(state.tree, state.conformity.held)
+    return [made] if made else []
 
 
 def _predict_one(
     state: State, row: int, X: Array, ranks: Array, out: Array, shares: Array | None
 ) -> None:
     here = slice(row, row + 1)
-    predict_rows(
-        state.tree,
-        None,
-        state.sketch,
-        state.model,
-        True,
-        state.binary,
-        state.options,
-        X[here],
-        ranks,
-        out[here],
-        None if shares is None else shares[here],
-    )
+    given = None if shares is None else shares[here]
+    state.handle.call(predict_rows, X[here], ranks, out[here], given, True)
 
 
 def attempt(state: State, rule: SplitRule, leaf: int) -> Split | None:

@@ -19,16 +19,23 @@ from numba.core.compiler_machinery import register_pass
 from numba.core.typed_passes import NativeLowering
 
 
-class _PartLibrary(JITCodeLibrary):
-    """Code that waits to be linked."""
+class _SumLibrary(JITCodeLibrary):
+    """Code that waits to be linked, and is optimised before.
 
-    def _optimize_final_module(self) -> None:
-        pass
+    Sums that may be reordered get their order here: it must be the same in all callers.
+    """
 
     def _finalize_final_module(self) -> None:
         self._finalize_dynamic_globals()
         self._verify_declare_only_symbols()
         self._finalized = True
+
+
+class _PartLibrary(_SumLibrary):
+    """Code that waits to be linked, and is optimised there."""
+
+    def _optimize_final_module(self) -> None:
+        pass
 
 
 @register_pass(mutates_CFG=True, analysis_only=False)
@@ -38,7 +45,8 @@ class _PartLowering(NativeLowering):
     _name = "mist_part_lowering"
 
     def run_pass(self, state: Any) -> bool:
-        state.library = _PartLibrary(state.targetctx.codegen(), state.func_id.func_qualname)
+        kind = _SumLibrary if state.flags.fastmath else _PartLibrary
+        state.library = kind(state.targetctx.codegen(), state.func_id.func_qualname)
         state.flags.no_compile = True
         changed: bool = super().run_pass(state)
         lowered = state["cr"]

@@ -9,13 +9,14 @@ them is told in `mist.engine.leafmodel`.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, fields
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from mist.engine.arrays import grown
 from mist.engine.arrays import wider as with_columns
 from mist.engine.compiled import allocating, exact, inlined
+from mist.engine.handle import Handle
 from mist.engine.leafmodel import LeafModel, kind_of
 from mist.engine.records import new_records
 
@@ -148,6 +149,38 @@ class State:
     options: Options
     trials: dict[int, Any] = field(default_factory=dict)  # leaf: `mist.engine.trials.Batch`
     conformity: Any = None  # a `mist.engine.conformity.Conformity`, or None
+    _handle: ClassVar[Handle | None] = None
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        # A handle leads to the arrays that it was made of.
+        vars(self)["_handle"] = None
+        super().__setattr__(name, value)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {f.name: getattr(self, f.name) for f in fields(self)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state, _handle=None)
+
+    @property
+    def handle(self) -> Handle:
+        """The arrays as compiled functions take them, until one of them is replaced."""
+        handle: Handle | None = self._handle
+        if handle is None:
+            binary = self.binary
+            handle = Handle(
+                (
+                    self.tree,
+                    self.missing,
+                    self.sketch,
+                    self.model,
+                    binary,
+                    self.options,
+                    self.conformity,
+                )
+            )
+            vars(self)["_handle"] = handle
+        return handle
 
     @property
     def kind(self) -> LeafModel:

@@ -10,6 +10,7 @@ import numpy as np
 from mist.engine import kll
 from mist.engine.compiled import allocating, exact, inlined
 from mist.engine.conformity import MATURE, count_masses, remember
+from mist.engine.handle import parts_of
 from mist.engine.leafmodel import (
     has_room,
     learn,
@@ -283,33 +284,16 @@ def _joint_density(
 
 
 @allocating
-def run(
-    tree,
-    missing,
-    sketch,
-    model,
-    binary,
-    options,
-    X,
-    codes,
-    weights,
-    start,
-    ranks,
-    out,
-    shares,
-    notes,
-    conformity,
-):
+def run(handle, X, codes, weights, start, ranks, out, shares, notes):
     """Learn rows from ``start`` on; where ``out`` is given, predict each row first.
 
     Parameters
     ----------
-    tree, missing, sketch, model, options
-        The state, see `mist.engine.state`.
-    binary : True or None
-        None if there is no 0/1 column.
+    handle : address
+        Of the state, see `mist.engine.state.State.handle`.
     X : float64 array, shape (n, d)
-        Rows in internal column order. May hold NaN only if ``missing`` is given.
+        Rows in internal column order. May hold NaN only if the state
+        counts missing values.
     codes : int64 array, shape (n,)
         Class codes; anything where the weight is 0.
     weights : float64 array, shape (n,)
@@ -324,8 +308,8 @@ def run(
         Receives the class probabilities beside ``out``, in the order of the ranks.
     notes : Notes or None
         Takes notes of the rows, or tells which of them pass by.
-    conformity : Conformity or None
-        Where given, each row is scored under its class before it is learnt.
+
+    With ``open_world=True`` each row is scored under its class before it is learnt.
 
     Returns
     -------
@@ -334,7 +318,19 @@ def run(
         (`FULL_ITEMS`), the leaf that is due (`ATTEMPT`) or the cell that is (`TEND`).
     """
     scratch = _make_scratch(ranks.size, X.shape[1])
-    room = make_room(model, options)
+    room = _room_of(handle)
+    return _run_at(handle, X, codes, weights, start, ranks, out, shares, notes, scratch, room)
+
+
+@allocating
+def _room_of(handle):
+    _, _, _, model, _, options, _ = parts_of(handle)
+    return make_room(model, options)
+
+
+@inlined
+def _run_at(handle, X, codes, weights, start, ranks, out, shares, notes, scratch, room):
+    tree, missing, sketch, model, binary, options, conformity = parts_of(handle)
     return _run(
         tree,
         missing,
@@ -356,7 +352,7 @@ def run(
     )
 
 
-@exact
+@inlined
 def _run(
     tree,
     missing,
@@ -464,15 +460,13 @@ def _run(
 
 
 @allocating
-def predict_rows(tree, missing, sketch, model, holes, binary, options, X, ranks, out, shares):
+def predict_rows(handle, X, ranks, out, shares, holes):
     """Predict rows without learning them.
 
     Parameters
     ----------
-    tree, missing, sketch, model, binary, options
-        As for `run`.
-    holes : True or None
-        None if neither the rows nor anything learnt has a missing value.
+    handle : address
+        Of the state, see `mist.engine.state.State.handle`.
     X : float64 array, shape (n, d)
         Rows in internal column order.
     ranks : int64 array, shape (n_codes,)
@@ -481,9 +475,16 @@ def predict_rows(tree, missing, sketch, model, holes, binary, options, X, ranks,
         Receives the predicted class codes.
     shares : float64 array of zeros, shape (n, n_classes), or None
         Receives the class probabilities, in the order of the sorted labels.
+    holes : True or None
+        None if neither the rows nor anything learnt has a missing value.
     """
     scratch = _make_scratch(ranks.size, X.shape[1])
-    room = make_room(model, options)
+    _predict_at(handle, X, ranks, out, shares, holes, scratch, _room_of(handle))
+
+
+@inlined
+def _predict_at(handle, X, ranks, out, shares, holes, scratch, room):
+    tree, missing, sketch, model, binary, options, _ = parts_of(handle)
     _predict_rows(
         tree,
         missing,
@@ -501,7 +502,7 @@ def predict_rows(tree, missing, sketch, model, holes, binary, options, X, ranks,
     )
 
 
-@exact
+@inlined
 def _predict_rows(
     tree, missing, sketch, model, holes, binary, options, X, ranks, out, shares, scratch, room
 ):
@@ -533,12 +534,12 @@ def _predict_rows(
 
 
 @allocating
-def write_densities(tree, missing, sketch, model, holes, binary, options, X, held, densities):
+def write_densities(handle, X, held, densities, holes):
     """Write log p(row, leaf | class) for every row and every class with a cell at the row's leaf.
 
     Parameters
     ----------
-    tree, missing, sketch, model, holes, binary, options
+    handle, holes
         As for `predict_rows`.
     X : float64 array, shape (n, d)
         Rows in internal column order.
@@ -547,8 +548,13 @@ def write_densities(tree, missing, sketch, model, holes, binary, options, X, hel
     densities : float64 array, shape (n, n_codes)
         Receives the densities; the entries of other classes are left as they are.
     """
-    room = make_room(model, options)
     row = np.empty((1, X.shape[1]))
+    _densities_at(handle, X, held, densities, holes, row, _room_of(handle))
+
+
+@inlined
+def _densities_at(handle, X, held, densities, holes, row, room):
+    tree, missing, sketch, model, binary, options, _ = parts_of(handle)
     _write_densities(
         tree,
         missing,
@@ -565,7 +571,7 @@ def write_densities(tree, missing, sketch, model, holes, binary, options, X, hel
     )
 
 
-@exact
+@inlined
 def _write_densities(
     tree, missing, sketch, model, holes, binary, options, X, held, densities, row, room
 ):
