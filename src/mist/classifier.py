@@ -14,6 +14,7 @@ from sklearn.utils.metaestimators import available_if
 from mist.engine import inspection
 from mist.engine.conformity import count_masses, new_conformity, write_p_values
 from mist.engine.growth import Split, SplitRule, learn
+from mist.engine.handle import compiles
 from mist.engine.inheritance import n_splits
 from mist.engine.leafmodel import LeafModel
 from mist.engine.leaves.registry import leaf_model
@@ -53,6 +54,7 @@ from mist.rows import (
     check_weights,
     one_label,
 )
+from mist.single import UNKNOWN, Single
 
 _NO_LIMIT = 2**31 - 1
 _OPTIONS = (*CHOICES, *RANGES, *COUNTS_OR_NONE, *SWITCHES, "max_features")
@@ -274,6 +276,8 @@ class MistClassifier(ClassifierMixin, BaseEstimator):
     0.98
     """
 
+    _single: Single | None = None
+
     def __init__(
         self,
         leaf: str = "mixture",
@@ -486,7 +490,12 @@ class MistClassifier(ClassifierMixin, BaseEstimator):
         -------
         self
         """
-        self._absorb(self._admit_one(x, y, sample_weight))
+        made = None if self._single is None else self._single.learn(x, y, sample_weight)
+        if made is None:
+            self._absorb(self._admit_one(x, y, sample_weight))
+            self._shorten()
+        elif made:
+            self._note(made)
         return self
 
     def _admit_one(self, x: Any, y: Any, sample_weight: float) -> Batch:
@@ -536,7 +545,8 @@ class MistClassifier(ClassifierMixin, BaseEstimator):
             codes = np.full(len(X), -1, dtype=np.int64)
             codes[learnt] = self._labels.take(y[learnt], declared)
         self._make_columns(X.shape[1])
-        self.classes_ = self._labels.classes
+        if getattr(self, "classes_", None) is not self._labels.classes:
+            self.classes_ = self._labels.classes
         if not (predict or learnt.all()):
             X, codes, weights = X[learnt], codes[learnt], weights[learnt]
         return Batch(self._internal(X), codes, weights)
@@ -544,8 +554,11 @@ class MistClassifier(ClassifierMixin, BaseEstimator):
     def _absorb(self, batch: Batch, out: Array | None = None, shares: Array | None = None) -> None:
         """Learn what was admitted; ``out`` and ``shares`` receive predictions made before."""
         ranks = self._labels.columns
-        made = learn(self._state, self._rule, *batch, ranks, out, shares)
-        self._splits += [s._replace(feature=int(self._order[s.feature])) for s in made]
+        self._note(learn(self._state, self._rule, *batch, ranks, out, shares))
+
+    def _note(self, made: Sequence[Split]) -> None:
+        """Take splits into the log, with the user's columns."""
+        self._splits.extend(s._replace(feature=int(self._order[s.feature])) for s in made)
 
     def _start(self, n_features: int) -> None:
         """Empty state for rows of so many columns."""
@@ -671,8 +684,13 @@ class MistClassifier(ClassifierMixin, BaseEstimator):
         x : array-like, shape (d,), or mapping
             The row; absent names are missing, names never learnt are ignored.
         """
+        if self._single is not None:
+            known = self._single.predict(x)
+            if known is not UNKNOWN:
+                return known
         if not self._has_learnt():
             return None
+        self._shorten()
         label = self._labels.decode(self._predict(self._row_to_answer(x)))[0]
         return label.item() if isinstance(label, np.generic) else label
 
@@ -833,17 +851,13 @@ class MistClassifier(ClassifierMixin, BaseEstimator):
     def _predict(self, X: Array) -> Array:
         """Class codes of checked rows."""
         out = np.empty(len(X), dtype=np.int64)
-        self._state.handle.call(
-            predict_rows, X, self._labels.columns, out, None, self._holes(X)
-        )
+        self._state.handle.call(predict_rows, X, self._labels.columns, out, None, self._holes(X))
         return out
 
     def _predict_proba(self, X: Array) -> Array:
         """Class probabilities of checked rows."""
         shares = np.zeros((len(X), len(self.classes_)))
-        self._state.handle.call(
-            predict_rows, X, self._labels.columns, None, shares, self._holes(X)
-        )
+        self._state.handle.call(predict_rows, X, self._labels.columns, None, shares, self._holes(X))
         return shares
 
     def _holes(self, X: Array) -> bool | None:
@@ -893,8 +907,20 @@ class MistClassifier(ClassifierMixin, BaseEstimator):
         check_magnitudes(self, row, names)
         return row
 
+    def _shorten(self) -> None:
+        """Let single rows go the short way until an attribute of the model is set."""
+        if self._single is None and compiles() and self._has_learnt():
+            self._single = Single(self)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        super().__setattr__(name, value)
+        if name != "_single":
+            vars(self).pop("_single", None)
+
     def _take_names(self, names: list[Any]) -> None:
         """Remember the names of the columns."""
+        if names == getattr(self, "_keys", None):
+            return
         self._keys = names
         self.n_features_in_ = len(names)
         if all(isinstance(name, str) for name in names):
@@ -1051,6 +1077,11 @@ class MistClassifier(ClassifierMixin, BaseEstimator):
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
         text = super().__repr__(N_CHAR_MAX)
         return f"{text}  # {size_of(self)}" if self._has_learnt() else text
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = dict(super().__getstate__())
+        state.pop("_single", None)
+        return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -117,6 +117,11 @@ class Labels:
         plain = self.plain([*distinct, *declared])
         self.add([plain[i] for i in np.argsort(at, kind="stable")], plain[len(distinct) :])
         return self.encode(plain[: len(distinct)])[inverse]
+
+    @property
+    def codes(self) -> Mapping[Any, int]:
+        """The code of every plain label that was learnt."""
+        return self._codes
 
     def encode(self, labels: Iterable[Any]) -> Array:
         """Return codes of plain labels, -1 for one that was never learnt."""

@@ -10,13 +10,11 @@ import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d, validate_data
 
+from mist.engine.single import LARGEST
 from mist.engine.stream import first_missing, first_too_large
 from mist.labels import check_one_kind, plain_label
 
 Array = np.ndarray[Any, Any]
-
-LARGEST = 1e150
-"""Larger magnitudes cannot be squared in double precision."""
 
 _LARGEST_WEIGHT = 2.0**31
 

@@ -11,9 +11,7 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from llvmlite import ir
 from numba import typeof, types
-from numba.core import cgutils
 from numba.core.registry import cpu_target
 from numba.extending import (
     NativeValue,
@@ -87,11 +85,6 @@ def _parts_of(handle):
     return lambda handle: _load(handle)
 
 
-def call_at(address, function, *arguments):
-    """Call a compiled function by its address, for compiled code that is not linked with it."""
-    raise NotImplementedError
-
-
 class Layout:
     """One kind of handle, by the types of its parts: what is compiled for it."""
 
@@ -107,8 +100,17 @@ class Layout:
         """The way into a compiled function that takes a handle before its other arguments."""
         key = (function, *map(_kind, arguments))
         if key not in self.entries:
-            self.entries[key] = function.compile((self.type, *map(_type_of, arguments)))
+            self.entries[key] = function.compile(self._types(arguments))
         return self.entries[key]
+
+    def address(self, function: Any, arguments: tuple[Any, ...]) -> int:
+        """Where such a function is, for compiled code that is not linked with it."""
+        self.entry(function, arguments)
+        made = function.overloads[self._types(arguments)]
+        return int(made.library.get_pointer_to_function(made.fndesc.llvm_func_name))
+
+    def _types(self, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
+        return self.type, *map(_type_of, arguments)
 
 
 _LAYOUTS: dict[Any, Layout] = {}

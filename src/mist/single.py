@@ -1,0 +1,168 @@
+"""Single rows the short way, where nothing has changed since the last long look.
+
+`MistClassifier.learn_one` and `MistClassifier.predict_one` check everything that a batch is checked
+for, and that takes much longer than to learn a row. A `Single` stands for what the checks have
+found. It takes plain rows with known names and known labels, and leaves all others to the checks.
+"""
+
+from __future__ import annotations
+
+from operator import itemgetter
+from struct import Struct
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mist.engine.conformity import reserve_classes
+from mist.engine.growth import Split, grow
+from mist.engine.leafmodel import LeafModel
+from mist.engine.passage import answer
+from mist.engine.single import UNSURE, learner, predictor, told
+from mist.engine.state import reserve_codes
+from mist.engine.stream import DONE, FULL_CELLS, FULL_ITEMS
+
+if TYPE_CHECKING:
+    from mist.classifier import MistClassifier
+
+Array = np.ndarray[Any, Any]
+
+__all__ = ["UNKNOWN", "Single"]
+
+UNKNOWN: Any = object()
+"""No answer: the row takes a closer look."""
+
+_FLOAT = np.dtype(np.float64)
+_LABELS = frozenset({bool, int, float, str, np.str_, np.bool_, np.int64, np.int32, np.float64})
+_NOTHING: tuple[Split, ...] = ()
+
+
+class Single:
+    """What single rows need to know of a classifier in which nothing has changed since.
+
+    Parameters
+    ----------
+    model : MistClassifier
+        A classifier that has learnt a row and has just been checked.
+    """
+
+    __slots__ = (
+        "codes",
+        "handle",
+        "holes",
+        "keyed",
+        "labels",
+        "layout",
+        "learns",
+        "learns_at",
+        "n",
+        "n_numeric",
+        "order",
+        "pack",
+        "predicts",
+        "predicts_at",
+        "ranks",
+        "rule",
+        "shape",
+        "state",
+        "takes_holes",
+        "values",
+    )
+
+    def __init__(self, model: MistClassifier) -> None:
+        state = self.state = model._state
+        self.rule = model._rule
+        self.order = np.ascontiguousarray(model._order, dtype=np.int64)
+        self.n, self.n_numeric = len(self.order), state.options.n_numeric
+        self.shape = (self.n,)
+        self.codes, self.ranks = model._labels.codes, model._labels.columns
+        self.labels = model._labels.decode(np.arange(len(self.ranks))).tolist()
+        self.pack = Struct(f"{self.n}d").pack
+        names = model._names()
+        one = itemgetter(names[0])
+        self.values = itemgetter(*names) if self.n > 1 else lambda x: (one(x),)
+        self.keyed = hasattr(model, "_keys")
+        self.layout: Any = None
+        if state.options.balanced:
+            reserve_codes(state, len(self.ranks))
+        if state.conformity is not None:
+            reserve_classes(state, len(self.ranks))
+
+    def _enter(self, handle: Any) -> None:
+        """Find what is compiled for the layout of a handle."""
+        state = self.state
+        self.takes_holes = state.missing is not None
+        self.holes = True if self.takes_holes else None
+        # Some leaf models want to see rows before they are learnt once values are missing.
+        met = self.takes_holes and type(state.kind).meet is not LeafModel.meet
+        plain = self.rule.split_test != "eprocess" and not state.trials and not met
+        self.learns, self.learns_at = learner(handle) if plain else (None, 0)
+        self.predicts, self.predicts_at = predictor(handle, self.holes)
+        self.layout = handle.layout
+
+    def _row(self, x: Any) -> Array | None:
+        """The values of a plain row, else None."""
+        kind = type(x)
+        if kind is np.ndarray:
+            return x if x.dtype is _FLOAT and x.shape == self.shape else None
+        if kind is not dict or len(x) != self.n:
+            return None
+        try:
+            return np.frombuffer(self.pack(*self.values(x)))
+        except Exception:  # whatever it is, the long way knows what to say
+            return None
+
+    def learn(self, x: Any, y: Any, weight: Any) -> Any:
+        """Learn a row; returns the splits made, or None if nothing was learnt."""
+        if type(weight) is not float or type(y) not in _LABELS:
+            return None
+        if type(x) is dict and not self.keyed:  # from now on the model has names
+            return None
+        code = self.codes.get(y)
+        row = self._row(x)
+        if code is None or row is None:
+            return None
+        state = self.state
+        handle = state._handle or state.handle
+        if handle.layout is not self.layout:
+            self._enter(handle)
+        if self.learns is None:
+            return None
+        done = self.learns(
+            self.learns_at,
+            handle.address,
+            row,
+            self.order,
+            self.n_numeric,
+            self.takes_holes,
+            self.ranks,
+            code,
+            weight,
+        )
+        if done == DONE:
+            return _NOTHING
+        if done == UNSURE:
+            return None
+        reason, detail = told(done)
+        if reason in (FULL_CELLS, FULL_ITEMS):
+            return None
+        return grow(state, self.rule, answer(state, reason, detail))
+
+    def predict(self, x: Any) -> Any:
+        """The label of a row, or `UNKNOWN`."""
+        row = self._row(x)
+        if row is None:
+            return UNKNOWN
+        state = self.state
+        handle = state._handle or state.handle
+        if handle.layout is not self.layout:
+            self._enter(handle)
+        code = self.predicts(
+            self.predicts_at,
+            handle.address,
+            row,
+            self.order,
+            self.n_numeric,
+            self.ranks,
+            self.holes,
+        )
+        return UNKNOWN if code == UNSURE else self.labels[code]
