@@ -493,7 +493,7 @@ class MistClassifier(ClassifierMixin, BaseEstimator):
         made = None if self._single is None else self._single.learn(x, y, sample_weight)
         if made is None:
             self._absorb(self._admit_one(x, y, sample_weight))
-            self._shorten()
+            self._shorten(checked=True)
         elif made:
             self._note(made)
         return self
@@ -907,10 +907,14 @@ class MistClassifier(ClassifierMixin, BaseEstimator):
         check_magnitudes(self, row, names)
         return row
 
-    def _shorten(self) -> None:
-        """Let single rows go the short way until an attribute of the model is set."""
-        if self._single is None and compiles() and self._has_learnt():
-            self._single = Single(self)
+    def _shorten(self, *, checked: bool = False) -> None:
+        """Let single rows go the short way until an attribute of the model is set.
+
+        To be learnt they may do so only if the options have been ``checked``.
+        """
+        enough = self._single is not None and self._single.checked >= checked
+        if not enough and compiles() and self._has_learnt():
+            self._single = Single(self, checked)
 
     def __setattr__(self, name: str, value: Any) -> None:
         super().__setattr__(name, value)

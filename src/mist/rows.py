@@ -10,13 +10,11 @@ import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d, validate_data
 
-from mist.engine.single import LARGEST
+from mist.engine.single import LARGEST, LARGEST_WEIGHT
 from mist.engine.stream import first_missing, first_too_large
 from mist.labels import check_one_kind, plain_label
 
 Array = np.ndarray[Any, Any]
-
-_LARGEST_WEIGHT = 2.0**31
 
 
 def check_rows(estimator: Any, X: Any, *, reset: bool, missing: bool = True) -> Array:
@@ -164,7 +162,7 @@ def check_weights(X: Array, sample_weight: Any) -> Array:
         raise ValueError(f"Sample weights must be 1D array or scalar, got {weights.ndim}D")
     if weights.shape != (n_rows,):
         raise ValueError(f"sample_weight.shape == {weights.shape}, expected ({n_rows},)")
-    bad = np.flatnonzero(~((weights >= 0) & (weights <= _LARGEST_WEIGHT)))
+    bad = np.flatnonzero(~((weights >= 0) & (weights <= LARGEST_WEIGHT)))
     if bad.size:
         weight = float(weights[bad[0]])
         fault = "negative" if weight < 0 else "too large"

@@ -42,37 +42,39 @@ class Single:
     Parameters
     ----------
     model : MistClassifier
-        A classifier that has learnt a row and has just been checked.
+        A classifier that has learnt a row.
+    checked : bool
+        Whether its options are those that it learns by. If not, rows are answered only.
     """
 
     __slots__ = (
+        "checked",
         "codes",
-        "handle",
-        "holes",
         "keyed",
         "labels",
         "layout",
         "learns",
         "learns_at",
+        "learns_desk",
         "n",
-        "n_numeric",
         "order",
         "pack",
         "predicts",
         "predicts_at",
+        "predicts_desk",
         "ranks",
         "rule",
         "shape",
         "state",
-        "takes_holes",
         "values",
     )
 
-    def __init__(self, model: MistClassifier) -> None:
+    def __init__(self, model: MistClassifier, checked: bool) -> None:
+        self.checked = checked
         state = self.state = model._state
         self.rule = model._rule
         self.order = np.ascontiguousarray(model._order, dtype=np.int64)
-        self.n, self.n_numeric = len(self.order), state.options.n_numeric
+        self.n = len(self.order)
         self.shape = (self.n,)
         self.codes, self.ranks = model._labels.codes, model._labels.columns
         self.labels = model._labels.decode(np.arange(len(self.ranks))).tolist()
@@ -90,13 +92,15 @@ class Single:
     def _enter(self, handle: Any) -> None:
         """Find what is compiled for the layout of a handle."""
         state = self.state
-        self.takes_holes = state.missing is not None
-        self.holes = True if self.takes_holes else None
+        holes = state.missing is not None
+        desk = self.order, state.options.n_numeric, self.ranks, holes
         # Some leaf models want to see rows before they are learnt once values are missing.
-        met = self.takes_holes and type(state.kind).meet is not LeafModel.meet
-        plain = self.rule.split_test != "eprocess" and not state.trials and not met
-        self.learns, self.learns_at = learner(handle) if plain else (None, 0)
-        self.predicts, self.predicts_at = predictor(handle, self.holes)
+        met = holes and type(state.kind).meet is not LeafModel.meet
+        plain = self.checked and self.rule.split_test != "eprocess" and not state.trials and not met
+        self.learns, self.learns_desk = learner(handle, *desk) if plain else (None, None)
+        self.predicts, self.predicts_desk = predictor(handle, *desk)
+        self.learns_at = self.learns_desk.address if plain else 0
+        self.predicts_at = self.predicts_desk.address
         self.layout = handle.layout
 
     def _row(self, x: Any) -> Array | None:
@@ -127,17 +131,7 @@ class Single:
             self._enter(handle)
         if self.learns is None:
             return None
-        done = self.learns(
-            self.learns_at,
-            handle.address,
-            row,
-            self.order,
-            self.n_numeric,
-            self.takes_holes,
-            self.ranks,
-            code,
-            weight,
-        )
+        done = self.learns(self.learns_at, handle.address, row, code, weight)
         if done == DONE:
             return _NOTHING
         if done == UNSURE:
@@ -156,13 +150,5 @@ class Single:
         handle = state._handle or state.handle
         if handle.layout is not self.layout:
             self._enter(handle)
-        code = self.predicts(
-            self.predicts_at,
-            handle.address,
-            row,
-            self.order,
-            self.n_numeric,
-            self.ranks,
-            self.holes,
-        )
+        code = self.predicts(self.predicts_at, handle.address, row)
         return UNKNOWN if code == UNSURE else self.labels[code]

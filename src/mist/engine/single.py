@@ -14,14 +14,18 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 
 from mist.engine.compiled import allocating, inlined
-from mist.engine.handle import Address, Handle
+from mist.engine.handle import Address, Handle, parts_of
 from mist.engine.stream import predict_rows, run
+
+Array = np.ndarray[Any, Any]
 
 UNSURE = -2
 """The row takes a closer look: nothing was learnt."""
 
 LARGEST = 1e150
 """Larger magnitudes cannot be squared in double precision."""
+
+LARGEST_WEIGHT = 2.0**31
 
 _REASONS = 8
 """More than there are reasons for `mist.engine.stream.run` to come back."""
@@ -75,25 +79,17 @@ def _take(x, order, n_numeric, row):
 
 
 @allocating
-def learn_row(run_at, handle, x, order, n_numeric, holes, ranks, code, w):
+def learn_row(desk, handle, x, code, w):
     """Learn a row if it is plain.
 
     Parameters
     ----------
-    run_at : int
-        Address of `mist.engine.stream.run` for the handle's layout.
+    desk : address
+        Of what `learner` has laid out.
     handle : address
         Of the state.
     x : float64 array, shape (d,)
         Values in the order of the user's columns.
-    order : int64 array, shape (d,)
-        Internal order of the columns.
-    n_numeric : int
-        Columns that are not 0/1.
-    holes : bool
-        Whether a row with missing values is plain, too.
-    ranks : int64 array, shape (n_codes,)
-        Place of each class among the sorted labels.
     code : int
         The row's class, for which the state has room.
     w : float
@@ -102,11 +98,13 @@ def learn_row(run_at, handle, x, order, n_numeric, holes, ranks, code, w):
     Returns
     -------
     int
-        `UNSURE`, or the detail with which `run` came back times 8, plus the reason.
+        `UNSURE`, or the detail with which `mist.engine.stream.run` came back times 8, plus the
+        reason.
     """
+    run_at, order, n_numeric, ranks, holes = parts_of(desk)
     row, codes, weights = np.empty((1, order.size)), np.empty(1, np.int64), np.empty(1)
     good, whole = _take(x, order, n_numeric, row)
-    if not (good and (whole or holes) and 0.0 < w <= 2.0**31):
+    if not (good and (whole or holes) and 0.0 < w <= LARGEST_WEIGHT):
         return UNSURE
     codes[0], weights[0] = code, w
     start = np.int64(0)
@@ -117,49 +115,61 @@ def learn_row(run_at, handle, x, order, n_numeric, holes, ranks, code, w):
 
 
 @allocating
-def predict_row(predict_at, handle, x, order, n_numeric, ranks, holes):
+def predict_row(desk, handle, x):
     """Class code of a row, or `UNSURE`; -1 where nothing is known.
 
     Parameters
     ----------
-    predict_at : int
-        Address of `mist.engine.stream.predict_rows` for the handle's layout and for ``holes``.
-    handle, x, order, n_numeric, ranks
+    desk : address
+        Of what `predictor` has laid out.
+    handle, x
         As for `learn_row`.
-    holes : True or None
-        None if there is no code for rows with missing values at that address.
     """
+    predict_at, order, n_numeric, ranks, holes = parts_of(desk)
     row, out = np.empty((1, order.size)), np.empty(1, np.int64)
     good, whole = _take(x, order, n_numeric, row)
-    if not good:
+    if not (good and (whole or holes)):
         return UNSURE
-    if holes is None:  # noqa: SIM102 - only a bare test for None is decided beforehand
-        if not whole:
-            return UNSURE
-    _call_predict_rows(predict_at, (handle, row, ranks, out, None, holes))
+    if holes:
+        _call_predict_rows(predict_at, (handle, row, ranks, out, None, True))
+    else:
+        _call_predict_rows(predict_at, (handle, row, ranks, out, None, None))
     return out[0]
 
 
-_ROW = types.Array(types.float64, 1, "A")
-_INTS = types.Array(types.int64, 1, "C")
 _ANY = Address(types.none)
+_ROW = types.Array(types.float64, 1, "A")
+_WAY = tuple[Any, Handle]
 
 
-def learner(handle: Handle) -> tuple[Any, int]:
-    """The way into `learn_row`, and the address that it takes for the layout of a handle."""
+def learner(handle: Handle, order: Array, n_numeric: int, ranks: Array, holes: bool) -> _WAY:
+    """The way into `learn_row` for the layout of a handle, and the desk that goes with it.
+
+    Parameters
+    ----------
+    handle : Handle
+        Of the state.
+    order : ndarray of int64, shape (d,)
+        Internal order of the columns.
+    n_numeric : int
+        Columns that are not 0/1.
+    ranks : ndarray of int64, shape (n_codes,)
+        Place of each class among the sorted labels.
+    holes : bool
+        Whether a row with missing values is plain, too.
+    """
     row, codes, weights = np.empty((1, 1)), np.empty(1, np.int64), np.empty(1)
     at = handle.layout.address(run, (row, codes, weights, 0, codes, None, None, None))
-    signature = (types.int64, _ANY, _ROW, _INTS, types.int64, types.boolean, _INTS)
-    return learn_row.compile((*signature, types.int64, types.float64)), at
+    desk = Handle((at, order, n_numeric, ranks, holes))
+    return learn_row.compile((desk.layout.type, _ANY, _ROW, types.int64, types.float64)), desk
 
 
-def predictor(handle: Handle, holes: bool | None) -> tuple[Any, int]:
-    """The way into `predict_row`, and the address that it takes for the layout of a handle."""
+def predictor(handle: Handle, order: Array, n_numeric: int, ranks: Array, holes: bool) -> _WAY:
+    """The way into `predict_row`, and the desk that goes with it, as for `learner`."""
     row, codes = np.empty((1, 1)), np.empty(1, np.int64)
-    at = handle.layout.address(predict_rows, (row, codes, codes, None, holes))
-    kind = types.none if holes is None else types.boolean
-    signature = (types.int64, _ANY, _ROW, _INTS, types.int64, _INTS, kind)
-    return predict_row.compile(signature), at
+    at = handle.layout.address(predict_rows, (row, codes, codes, None, True if holes else None))
+    desk = Handle((at, order, n_numeric, ranks, holes))
+    return predict_row.compile((desk.layout.type, _ANY, _ROW)), desk
 
 
 def told(done: int) -> tuple[int, int]:
