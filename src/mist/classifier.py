@@ -12,9 +12,9 @@ from sklearn.utils import Tags
 from sklearn.utils.metaestimators import available_if
 
 from mist.engine import inspection
+from mist.engine.compiled import compiles
 from mist.engine.conformity import count_masses, new_conformity, write_p_values
 from mist.engine.growth import Split, SplitRule, learn
-from mist.engine.handle import compiles
 from mist.engine.inheritance import n_splits
 from mist.engine.leafmodel import LeafModel
 from mist.engine.leaves.registry import leaf_model
@@ -919,7 +919,7 @@ class MistClassifier(ClassifierMixin, BaseEstimator):
     def __setattr__(self, name: str, value: Any) -> None:
         super().__setattr__(name, value)
         if name != "_single":
-            vars(self).pop("_single", None)
+            self.__dict__.pop("_single", None)
 
     def _take_names(self, names: list[Any]) -> None:
         """Remember the names of the columns."""

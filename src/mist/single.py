@@ -84,6 +84,7 @@ class Single:
         self.values = itemgetter(*names) if self.n > 1 else lambda x: (one(x),)
         self.keyed = hasattr(model, "_keys")
         self.layout: Any = None
+        self.learns: Any = None
         if state.options.balanced:
             reserve_codes(state, len(self.ranks))
         if state.conformity is not None:
@@ -97,9 +98,11 @@ class Single:
         # Some leaf models want to see rows before they are learnt once values are missing.
         met = holes and type(state.kind).meet is not LeafModel.meet
         plain = self.checked and self.rule.split_test != "eprocess" and not state.trials and not met
-        self.learns, self.learns_desk = learner(handle, *desk) if plain else (None, None)
+        self.learns = None
+        if plain:
+            self.learns, self.learns_desk = learner(handle, *desk)
+            self.learns_at = self.learns_desk.address
         self.predicts, self.predicts_desk = predictor(handle, *desk)
-        self.learns_at = self.learns_desk.address if plain else 0
         self.predicts_at = self.predicts_desk.address
         self.layout = handle.layout
 

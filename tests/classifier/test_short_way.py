@@ -6,6 +6,7 @@ import copy
 import pickle
 from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,8 @@ from hypothesis import strategies as st
 from material import BINARY, EAGER, fingerprint, mixed_rows
 
 from mist import MistClassifier
-from mist.engine.handle import Handle, compiles
+from mist.engine.compiled import compiles
+from mist.engine.handle import Handle
 from paper import paper_tree
 
 LEAVES = ["gaussian", "sketch", "majority", "full", "mixture"]
@@ -132,8 +134,14 @@ def do(model: MistClassifier, step: tuple[Any, ...], at: int) -> tuple[MistClass
         return model, outcome(lambda: model.learn_one(step[1](x), step[2], step[3]))
     if kind == "plain":
         rows = [(step[1](X[i % len(X)]), int(Y[i % len(X)])) for i in range(at, at + step[2])]
-        told = [(outcome(lambda: model.predict_one(r)), outcome(lambda: model.learn_one(r, c)))
-                for r, c in rows]  # fmt: skip
+        told = [
+            call
+            for row, label in rows
+            for call in (
+                outcome(partial(model.predict_one, row)),
+                outcome(partial(model.learn_one, row, label)),
+            )
+        ]
         return model, told
     if kind == "predict":
         return model, outcome(lambda: model.predict_one(step[1](x)))

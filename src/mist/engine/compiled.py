@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
-from functools import cache
+from functools import cache, cached_property, update_wrapper
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from numba import njit
+from numba import config, njit
 
 from mist.engine.linking import PartCompiler
 
@@ -48,23 +48,66 @@ def forget_old_code(folder: str) -> None:
         stamp.touch()
 
 
+class Compiled:
+    """A function that is compiled when it is first called, each time for other types.
+
+    Called from Python it is compiled whole, and kept on disk; called from compiled code, as a part
+    of that. Nothing is prepared for either before: of hundreds of functions few are called.
+
+    Parameters
+    ----------
+    function : callable
+        What is compiled.
+    **options
+        Of ``numba.njit``.
+    """
+
+    def __init__(self, function: Callable[..., Any], **options: Any) -> None:
+        update_wrapper(self, function)
+        self.py_func = function
+        self._options = options
+
+    @cached_property
+    def whole(self) -> Any:
+        """Numba's dispatcher for calls from Python."""
+        compile_with: Any = njit
+        whole = compile_with(cache=True, **self._options)(self.py_func)
+        forget_old_code(whole.stats.cache_path)
+        return whole
+
+    @cached_property
+    def part(self) -> Any:
+        """Numba's dispatcher for calls from compiled code."""
+        compile_with: Any = njit
+        options = {"no_cpython_wrapper": True, "pipeline_class": PartCompiler}
+        return compile_with(**self._options, **options)(self.py_func)
+
+    @property
+    def _numba_type_(self) -> Any:
+        return self.part._numba_type_
+
+    @property
+    def signatures(self) -> list[Any]:
+        """For which types the function has been compiled whole."""
+        found: list[Any] = self.whole.signatures
+        return found
+
+    def __call__(self, *arguments: Any, **named: Any) -> Any:
+        """Call the function from Python."""
+        return self.whole(*arguments, **named)
+
+
+def compiles() -> bool:
+    """Whether anything is compiled: not so under NUMBA_DISABLE_JIT."""
+    return not getattr(config, "DISABLE_JIT", False)
+
+
 def _compiled(**options: Any) -> Callable[[Any], Any]:
-    compile_with: Any = njit
     # Nothing is handed to C code as a function pointer, so no wrapper for that is compiled.
     options |= {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
-    within = options | {"no_cpython_wrapper": True, "pipeline_class": PartCompiler}
 
     def decorate(function: Any) -> Any:
-        compiled = compile_with(**options, cache=True)(function)
-        if compiled is not function:  # not so under NUMBA_DISABLE_JIT
-            forget_old_code(compiled.stats.cache_path)
-            # Called from Python a function is compiled whole, called from compiled code as a part.
-            part = compile_with(**within)(function)
-            compiled.get_call_template, compiled.get_overload = (
-                part.get_call_template,
-                part.get_overload,
-            )
-        return compiled
+        return Compiled(function, **options) if compiles() else function
 
     return decorate
 

@@ -7,7 +7,6 @@ arrays that it was made of, so whoever replaces one of them has to make another 
 
 from __future__ import annotations
 
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -22,7 +21,7 @@ from numba.extending import (
     unbox,
 )
 
-from mist.engine.compiled import exact
+from mist.engine.compiled import compiles, exact
 
 WORD = 8
 """Bytes; memory for a layout is reserved in words."""
@@ -93,20 +92,20 @@ class Layout:
         context = cpu_target.target_context
         self.type = Address(value)
         self.words = -(-context.get_abi_sizeof(context.get_data_type(value)) // WORD)
-        self.lay_out = _lay_out.compile((self.type, value))
+        self.lay_out = _lay_out.whole.compile((self.type, value))
         self.entries: dict[Any, Any] = {}
 
     def entry(self, function: Any, arguments: tuple[Any, ...]) -> Any:
         """The way into a compiled function that takes a handle before its other arguments."""
         key = (function, *map(_kind, arguments))
         if key not in self.entries:
-            self.entries[key] = function.compile(self._types(arguments))
+            self.entries[key] = function.whole.compile(self._types(arguments))
         return self.entries[key]
 
     def address(self, function: Any, arguments: tuple[Any, ...]) -> int:
         """Where such a function is, for compiled code that is not linked with it."""
         self.entry(function, arguments)
-        made = function.overloads[self._types(arguments)]
+        made = function.whole.overloads[self._types(arguments)]
         return int(made.library.get_pointer_to_function(made.fndesc.llvm_func_name))
 
     def _types(self, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -148,12 +147,6 @@ class Handle:
         if not compiles():
             return function(self.address, *arguments)
         return self.layout.entry(function, arguments)(self.address, *arguments)
-
-
-@cache
-def compiles() -> bool:
-    """Whether anything is compiled: not so under NUMBA_DISABLE_JIT."""
-    return hasattr(_lay_out, "compile")
 
 
 def _kind(value: Any) -> Any:

@@ -161,7 +161,7 @@ def learner(handle: Handle, order: Array, n_numeric: int, ranks: Array, holes: b
     row, codes, weights = np.empty((1, 1)), np.empty(1, np.int64), np.empty(1)
     at = handle.layout.address(run, (row, codes, weights, 0, codes, None, None, None))
     desk = Handle((at, order, n_numeric, ranks, holes))
-    return learn_row.compile((desk.layout.type, _ANY, _ROW, types.int64, types.float64)), desk
+    return learn_row.whole.compile((desk.layout.type, _ANY, _ROW, types.int64, types.float64)), desk
 
 
 def predictor(handle: Handle, order: Array, n_numeric: int, ranks: Array, holes: bool) -> _WAY:
@@ -169,7 +169,7 @@ def predictor(handle: Handle, order: Array, n_numeric: int, ranks: Array, holes:
     row, codes = np.empty((1, 1)), np.empty(1, np.int64)
     at = handle.layout.address(predict_rows, (row, codes, codes, None, True if holes else None))
     desk = Handle((at, order, n_numeric, ranks, holes))
-    return predict_row.compile((desk.layout.type, _ANY, _ROW)), desk
+    return predict_row.whole.compile((desk.layout.type, _ANY, _ROW)), desk
 
 
 def told(done: int) -> tuple[int, int]:
