@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 Array = np.ndarray[Any, Any]
+
+PLAIN = "iubU"
+"""Kinds of arrays of which every value is a label: whole numbers, bools and text."""
 
 
 def plain_label(label: Any) -> Any:
@@ -105,7 +108,7 @@ class Labels:
         self.classes = np.array(ordered)
         self.columns = np.array([place[label] for label in self._codes], dtype=np.int64)
 
-    def take(self, y: Array, declared: Iterable[Any] = ()) -> Array:
+    def take(self, y: Array, declared: Sequence[Any] = ()) -> Array:
         """Take in the labels of rows, and declared ones; returns the codes of the rows.
 
         Raises
@@ -113,6 +116,10 @@ class Labels:
         ValueError
             As for `plain`; then nothing is taken in.
         """
+        if y.dtype.kind in PLAIN and not declared:
+            codes = [self._codes.get(label, -1) for label in y.tolist()]
+            if -1 not in codes:
+                return np.array(codes, dtype=np.int64)
         distinct, at, inverse = np.unique(y, return_index=True, return_inverse=True)
         plain = self.plain([*distinct, *declared])
         self.add([plain[i] for i in np.argsort(at, kind="stable")], plain[len(distinct) :])

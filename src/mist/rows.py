@@ -12,7 +12,7 @@ from sklearn.utils.validation import column_or_1d, validate_data
 
 from mist.engine.single import LARGEST, LARGEST_WEIGHT
 from mist.engine.stream import first_missing, first_too_large
-from mist.labels import check_one_kind, plain_label
+from mist.labels import PLAIN, check_one_kind, plain_label
 
 Array = np.ndarray[Any, Any]
 
@@ -37,15 +37,16 @@ def check_rows(estimator: Any, X: Any, *, reset: bool, missing: bool = True) -> 
         If the shape or the column names do not fit, or a value is infinite, too large to be
         squared, or missing where that is not allowed; the message names the row and the column.
     """
-    X = validate_data(
-        estimator,
-        X,
-        reset=reset,
-        dtype=np.float64,
-        order="C",
-        ensure_all_finite=False,
-        accept_large_sparse=False,
-    )
+    if reset or not _is_as_expected(estimator, X):
+        X = validate_data(
+            estimator,
+            X,
+            reset=reset,
+            dtype=np.float64,
+            order="C",
+            ensure_all_finite=False,
+            accept_large_sparse=False,
+        )
     if not X.flags.writeable:
         X = X.copy()
     check_magnitudes(estimator, X, missing=missing)
@@ -57,6 +58,20 @@ def check_rows(estimator: Any, X: Any, *, reset: bool, missing: bool = True) -> 
             f"{type(estimator).__name__} takes no missing values: fill them in first"
         )
     return X
+
+
+def _is_as_expected(estimator: Any, X: Any) -> bool:
+    """Whether scikit-learn would find nothing to change, or to say; it takes long to find that."""
+    return (
+        type(X) is np.ndarray
+        and X.dtype == np.float64
+        and X.ndim == 2
+        and len(X) > 0
+        and X.shape[1] == getattr(estimator, "n_features_in_", 0)
+        and X.flags.c_contiguous
+        and X.flags.aligned
+        and not hasattr(estimator, "feature_names_in_")
+    )
 
 
 def check_magnitudes(
@@ -102,10 +117,11 @@ def check_labels(X: Array | None, y: Any) -> Array:
         raise ValueError(
             "This estimator requires y to be passed, but the target y is None: give one label a row"
         )
-    y = column_or_1d(_of_one_kind(y), warn=True)
+    if not (type(y) is np.ndarray and y.ndim == 1 and y.dtype.kind in PLAIN):
+        y = column_or_1d(_of_one_kind(y), warn=True)
     if X is not None and len(y) != len(X):
         raise ValueError(f"X has {len(X)} rows, but y has {len(y)} labels")
-    if y.dtype.kind not in "iubU":  # whole numbers, bools and text are labels
+    if y.dtype.kind not in PLAIN:
         with warnings.catch_warnings():
             # Many classes in few rows are nothing to warn of here.
             warnings.filterwarnings("ignore", message="The number of unique classes")
