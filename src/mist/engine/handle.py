@@ -16,7 +16,6 @@ from numba.extending import (
     NativeValue,
     intrinsic,
     models,
-    overload,
     register_model,
     unbox,
 )
@@ -74,14 +73,12 @@ def _lay_out(address, value):
     _store(address, value)
 
 
-def parts_of(handle):
-    """What is laid out at an address; without compiled code the address is the parts themselves."""
+def _as_they_are(handle):
     return handle
 
 
-@overload(parts_of)
-def _parts_of(handle):
-    return lambda handle: _load(handle)
+parts_of = _load if compiles() else _as_they_are
+"""What is laid out at an address; without compiled code the address is the parts themselves."""
 
 
 class Layout:
