@@ -912,7 +912,8 @@ class MistClassifier(ClassifierMixin, BaseEstimator):
 
         To be learnt they may do so only if the options have been ``checked``.
         """
-        enough = self._single is not None and self._single.checked >= checked
+        single = self._single
+        enough = single is not None and single.holds and single.checked >= checked
         if not enough and compiles() and self._has_learnt():
             self._single = Single(self, checked)
 

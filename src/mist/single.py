@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from operator import itemgetter
 from struct import Struct
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from mist.engine.conformity import reserve_classes
 from mist.engine.growth import Split, grow
+from mist.engine.handle import Handle
 from mist.engine.leafmodel import LeafModel
 from mist.engine.passage import answer
 from mist.engine.single import UNSURE, learner, predictor, told
@@ -36,6 +37,16 @@ _LABELS = frozenset({bool, int, float, str, np.str_, np.bool_, np.int64, np.int3
 _NOTHING: tuple[Split, ...] = ()
 
 
+class _Ways(NamedTuple):
+    """What is compiled for the layout of a state, read at once: other threads may replace it."""
+
+    layout: Any
+    learn: Any  # None if rows have to go the long way
+    learn_desk: Any
+    predict: Any
+    predict_desk: Any
+
+
 class Single:
     """What single rows need to know of a classifier in which nothing has changed since.
 
@@ -51,22 +62,17 @@ class Single:
         "checked",
         "codes",
         "keyed",
+        "known",
         "labels",
-        "layout",
-        "learns",
-        "learns_at",
-        "learns_desk",
         "n",
         "order",
         "pack",
-        "predicts",
-        "predicts_at",
-        "predicts_desk",
         "ranks",
         "rule",
         "shape",
         "state",
         "values",
+        "ways",
     )
 
     def __init__(self, model: MistClassifier, checked: bool) -> None:
@@ -76,21 +82,26 @@ class Single:
         self.order = np.ascontiguousarray(model._order, dtype=np.int64)
         self.n = len(self.order)
         self.shape = (self.n,)
-        self.codes, self.ranks = model._labels.codes, model._labels.columns
-        self.labels = model._labels.decode(np.arange(len(self.ranks))).tolist()
+        self.known = model._labels
+        self.codes, self.ranks = self.known.codes, self.known.columns
+        self.labels = self.known.decode(np.arange(len(self.ranks))).tolist()
         self.pack = Struct(f"{self.n}d").pack
         names = model._names()
         one = itemgetter(names[0])
         self.values = itemgetter(*names) if self.n > 1 else lambda x: (one(x),)
         self.keyed = hasattr(model, "_keys")
-        self.layout: Any = None
-        self.learns: Any = None
+        self.ways = _Ways(None, None, None, None, None)
         if state.options.balanced:
             reserve_codes(state, len(self.ranks))
         if state.conformity is not None:
             reserve_classes(state, len(self.ranks))
 
-    def _enter(self, handle: Any) -> None:
+    @property
+    def holds(self) -> bool:
+        """Whether no class has come since."""
+        return self.known.columns is self.ranks
+
+    def _enter(self, handle: Handle) -> _Ways:
         """Find what is compiled for the layout of a handle."""
         state = self.state
         holes = state.missing is not None
@@ -98,13 +109,10 @@ class Single:
         # Some leaf models want to see rows before they are learnt once values are missing.
         met = holes and type(state.kind).meet is not LeafModel.meet
         plain = self.checked and self.rule.split_test != "eprocess" and not state.trials and not met
-        self.learns = None
-        if plain:
-            self.learns, self.learns_desk = learner(handle, *desk)
-            self.learns_at = self.learns_desk.address
-        self.predicts, self.predicts_desk = predictor(handle, *desk)
-        self.predicts_at = self.predicts_desk.address
-        self.layout = handle.layout
+        learn, learn_desk = learner(handle, *desk) if plain else (None, None)
+        predict, predict_desk = predictor(handle, *desk)
+        ways = self.ways = _Ways(handle.layout, learn, learn_desk, predict, predict_desk)
+        return ways
 
     def _row(self, x: Any) -> Array | None:
         """The values of a plain row, else None."""
@@ -126,15 +134,16 @@ class Single:
             return None
         code = self.codes.get(y)
         row = self._row(x)
-        if code is None or row is None:
+        if code is None or row is None or self.known.columns is not self.ranks:
             return None
         state = self.state
         handle = state._handle or state.handle
-        if handle.layout is not self.layout:
-            self._enter(handle)
-        if self.learns is None:
+        ways = self.ways
+        if handle.layout is not ways.layout:
+            ways = self._enter(handle)
+        if ways.learn is None:
             return None
-        done = self.learns(self.learns_at, handle.address, row, code, weight)
+        done = ways.learn(ways.learn_desk.address, handle.address, row, code, weight)
         if done == DONE:
             return _NOTHING
         if done == UNSURE:
@@ -147,11 +156,12 @@ class Single:
     def predict(self, x: Any) -> Any:
         """The label of a row, or `UNKNOWN`."""
         row = self._row(x)
-        if row is None:
+        if row is None or self.known.columns is not self.ranks:
             return UNKNOWN
         state = self.state
         handle = state._handle or state.handle
-        if handle.layout is not self.layout:
-            self._enter(handle)
-        code = self.predicts(self.predicts_at, handle.address, row)
+        ways = self.ways
+        if handle.layout is not ways.layout:
+            ways = self._enter(handle)
+        code = ways.predict(ways.predict_desk.address, handle.address, row)
         return UNKNOWN if code == UNSURE else self.labels[code]

@@ -158,12 +158,12 @@ def do(model: MistClassifier, step: tuple[Any, ...], at: int) -> tuple[MistClass
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("leaf", ["gaussian", "sketch", "mixture"])
-@settings(deadline=None, max_examples=15)
+@pytest.mark.parametrize("leaf", ["gaussian", "sketch"])
+@settings(deadline=None, max_examples=20)
 @given(st.booleans(), st.booleans(), st.lists(steps, min_size=2, max_size=25))
 def test_the_short_way_is_the_long_one_sooner(leaf, binary, balanced, plan):
     options = {
-        "categorical_features": [BINARY] if binary else None,
+        "categorical_features": [BINARY] if binary and leaf == "gaussian" else None,
         "class_prior": "balanced" if balanced else "counts",
     }
     short, long = pair(leaf, **options)
@@ -209,6 +209,15 @@ def test_an_option_that_is_set_is_checked():
     with pytest.raises(ValueError, match="delta"):
         model.learn_one(X[2], 0)
     assert model.n_rows_ == 2
+
+
+def test_a_shallow_copy_may_learn_a_class():
+    model = paper_tree(max_leaves=1).partial_fit(X, Y)
+    other = copy.copy(model)
+    assert model.predict_one(X[0]) == other.predict_one(X[0])
+    other.partial_fit(X + 50.0, Y + 7)
+    assert model.predict_one(X[0] + 50.0) == model.predict(X[:1] + 50.0)[0] >= 7
+    assert model.predict_one(X[1] + 50.0) == model.predict(X[1:2] + 50.0)[0]
 
 
 @compiled

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
-from functools import cache, cached_property, update_wrapper
+from functools import cache, update_wrapper
 from hashlib import sha256
 from pathlib import Path
+from threading import RLock
 from typing import Any
 
 from numba import config, njit
@@ -48,6 +49,14 @@ def forget_old_code(folder: str) -> None:
         stamp.touch()
 
 
+_ONE_AT_A_TIME = RLock()
+
+
+def _dispatcher(function: Callable[..., Any], **options: Any) -> Any:
+    compile_with: Any = njit
+    return compile_with(**options)(function)
+
+
 class Compiled:
     """A function that is compiled when it is first called, each time for other types.
 
@@ -66,21 +75,26 @@ class Compiled:
         update_wrapper(self, function)
         self.py_func = function
         self._options = options
+        self._whole: Any = None
+        self._part: Any = None
 
-    @cached_property
+    @property
     def whole(self) -> Any:
         """Numba's dispatcher for calls from Python."""
-        compile_with: Any = njit
-        whole = compile_with(cache=True, **self._options)(self.py_func)
-        forget_old_code(whole.stats.cache_path)
-        return whole
+        with _ONE_AT_A_TIME:
+            if self._whole is None:
+                self._whole = _dispatcher(self.py_func, cache=True, **self._options)
+                forget_old_code(self._whole.stats.cache_path)
+        return self._whole
 
-    @cached_property
+    @property
     def part(self) -> Any:
         """Numba's dispatcher for calls from compiled code."""
-        compile_with: Any = njit
-        options = {"no_cpython_wrapper": True, "pipeline_class": PartCompiler}
-        return compile_with(**self._options, **options)(self.py_func)
+        with _ONE_AT_A_TIME:
+            if self._part is None:
+                options = {"no_cpython_wrapper": True, "pipeline_class": PartCompiler}
+                self._part = _dispatcher(self.py_func, **self._options, **options)
+        return self._part
 
     @property
     def _numba_type_(self) -> Any:

@@ -129,9 +129,7 @@ class Handle:
         if not compiles():
             return
         kind = _kind(parts)
-        if kind not in _LAYOUTS:
-            _LAYOUTS[kind] = Layout(parts)
-        self.layout = _LAYOUTS[kind]
+        self.layout = _LAYOUTS.get(kind) or _LAYOUTS.setdefault(kind, Layout(parts))
         self.memory = np.empty(self.layout.words, np.int64)
         self.address = self.memory.ctypes.data
         self.layout.lay_out(self.address, parts)
