@@ -37,14 +37,15 @@ _LABELS = frozenset({bool, int, float, str, np.str_, np.bool_, np.int64, np.int3
 _NOTHING: tuple[Split, ...] = ()
 
 
-class _Ways(NamedTuple):
+class _Way(NamedTuple):
     """What is compiled for the layout of a state, read at once: other threads may replace it."""
 
     layout: Any
-    learn: Any  # None if rows have to go the long way
-    learn_desk: Any
-    predict: Any
-    predict_desk: Any
+    call: Any  # None if rows have to go the long way
+    desk: Any
+
+
+_UNTRODDEN = _Way(None, None, None)
 
 
 class Single:
@@ -59,11 +60,13 @@ class Single:
     """
 
     __slots__ = (
+        "answering",
         "checked",
         "codes",
         "keyed",
         "known",
         "labels",
+        "learning",
         "n",
         "order",
         "pack",
@@ -72,7 +75,6 @@ class Single:
         "shape",
         "state",
         "values",
-        "ways",
     )
 
     def __init__(self, model: MistClassifier, checked: bool) -> None:
@@ -90,10 +92,10 @@ class Single:
         one = itemgetter(names[0])
         self.values = itemgetter(*names) if self.n > 1 else lambda x: (one(x),)
         self.keyed = hasattr(model, "_keys")
-        self.ways = _Ways(None, None, None, None, None)
-        if state.options.balanced:
+        self.learning = self.answering = _UNTRODDEN
+        if checked and state.options.balanced:
             reserve_codes(state, len(self.ranks))
-        if state.conformity is not None:
+        if checked and state.conformity is not None:
             reserve_classes(state, len(self.ranks))
 
     @property
@@ -101,18 +103,24 @@ class Single:
         """Whether no class has come since."""
         return self.known.columns is self.ranks
 
-    def _enter(self, handle: Handle) -> _Ways:
-        """Find what is compiled for the layout of a handle."""
+    def _to_learn(self, handle: Handle) -> _Way:
+        """Find what learns rows in the layout of a handle."""
         state = self.state
-        holes = state.missing is not None
-        desk = self.order, state.options.n_numeric, self.ranks, holes
         # Some leaf models want to see rows before they are learnt once values are missing.
-        met = holes and type(state.kind).meet is not LeafModel.meet
+        met = state.missing is not None and type(state.kind).meet is not LeafModel.meet
         plain = self.checked and self.rule.split_test != "eprocess" and not state.trials and not met
-        learn, learn_desk = learner(handle, *desk) if plain else (None, None)
-        predict, predict_desk = predictor(handle, *desk)
-        ways = self.ways = _Ways(handle.layout, learn, learn_desk, predict, predict_desk)
-        return ways
+        call, desk = learner(handle, *self._desk()) if plain else (None, None)
+        self.learning = way = _Way(handle.layout, call, desk)
+        return way
+
+    def _to_answer(self, handle: Handle) -> _Way:
+        """Find what predicts rows in the layout of a handle."""
+        self.answering = way = _Way(handle.layout, *predictor(handle, *self._desk()))
+        return way
+
+    def _desk(self) -> tuple[Array, int, Array, bool]:
+        state = self.state
+        return self.order, state.options.n_numeric, self.ranks, state.missing is not None
 
     def _row(self, x: Any) -> Array | None:
         """The values of a plain row, else None."""
@@ -138,12 +146,12 @@ class Single:
             return None
         state = self.state
         handle = state._handle or state.handle
-        ways = self.ways
-        if handle.layout is not ways.layout:
-            ways = self._enter(handle)
-        if ways.learn is None:
+        way = self.learning
+        if handle.layout is not way.layout:
+            way = self._to_learn(handle)
+        if way.call is None:
             return None
-        done = ways.learn(ways.learn_desk.address, handle.address, row, code, weight)
+        done = way.call(way.desk.address, handle.address, row, code, weight)
         if done == DONE:
             return _NOTHING
         if done == UNSURE:
@@ -160,8 +168,8 @@ class Single:
             return UNKNOWN
         state = self.state
         handle = state._handle or state.handle
-        ways = self.ways
-        if handle.layout is not ways.layout:
-            ways = self._enter(handle)
-        code = ways.predict(ways.predict_desk.address, handle.address, row)
+        way = self.answering
+        if handle.layout is not way.layout:
+            way = self._to_answer(handle)
+        code = way.call(way.desk.address, handle.address, row)
         return UNKNOWN if code == UNSURE else self.labels[code]
