@@ -12,6 +12,7 @@ from sklearn.utils import Tags
 from sklearn.utils.metaestimators import available_if
 
 from mist.engine import inspection
+from mist.engine.compiled import compiles
 from mist.engine.conformity import count_masses, new_conformity, write_p_values
 from mist.engine.growth import Split, SplitRule, learn
 from mist.engine.inheritance import n_splits
@@ -49,10 +50,11 @@ from mist.rows import (
     check_classes,
     check_labels,
     check_magnitudes,
-    check_rows,
     check_weights,
     one_label,
+    survey_rows,
 )
+from mist.single import UNKNOWN, Single
 
 _NO_LIMIT = 2**31 - 1
 _OPTIONS = (*CHOICES, *RANGES, *COUNTS_OR_NONE, *SWITCHES, "max_features")
@@ -103,6 +105,12 @@ class Batch(NamedTuple):
     X: Array
     codes: Array
     weights: Array
+    whole: bool
+    """Whether no value is missing; false where that is not known."""
+
+    def part(self, rows: Any) -> Batch:
+        """Some of the rows."""
+        return Batch(self.X[rows], self.codes[rows], self.weights[rows], self.whole)
 
 
 class TreeView(NamedTuple):
@@ -276,6 +284,8 @@ class MistClassifier(ClassifierMixin, BaseEstimator):
     >>> round(model.score(X, y), 2)
     0.98
     """
+
+    _single: Single | None = None
 
     def __init__(
         self,
@@ -491,7 +501,12 @@ class MistClassifier(ClassifierMixin, BaseEstimator):
         -------
         self
         """
-        self._absorb(self._admit_one(x, y, sample_weight))
+        made = None if self._single is None else self._single.learn(x, y, sample_weight)
+        if made is None:
+            self._absorb(self._admit_one(x, y, sample_weight))
+            self._shorten(checked=True)
+        elif made:
+            self._note(made)
         return self
 
     def _admit_one(self, x: Any, y: Any, sample_weight: float) -> Batch:
@@ -520,9 +535,9 @@ class MistClassifier(ClassifierMixin, BaseEstimator):
         """
         with without_trace(self):
             self._check_rule()
-            first = not hasattr(self, "_state")
+            first, whole = not hasattr(self, "_state"), False
             if not checked:
-                X = check_rows(self, X, reset=first)
+                X, whole = survey_rows(self, X, reset=first)
                 y = check_labels(X, y)
             weights = check_weights(X, sample_weight)
             if names is not None and not first:
@@ -541,16 +556,20 @@ class MistClassifier(ClassifierMixin, BaseEstimator):
             codes = np.full(len(X), -1, dtype=np.int64)
             codes[learnt] = self._labels.take(y[learnt], declared)
         self._make_columns(X.shape[1])
-        self.classes_ = self._labels.classes
+        if getattr(self, "classes_", None) is not self._labels.classes:
+            self.classes_ = self._labels.classes
         if not (predict or learnt.all()):
             X, codes, weights = X[learnt], codes[learnt], weights[learnt]
-        return Batch(self._internal(X), codes, weights)
+        return Batch(self._internal(X), codes, weights, whole)
 
     def _absorb(self, batch: Batch, out: Array | None = None, shares: Array | None = None) -> None:
         """Learn what was admitted; ``out`` and ``shares`` receive predictions made before."""
         ranks = self._labels.columns
-        made = learn(self._state, self._rule, *batch, ranks, out, shares)
-        self._splits += [s._replace(feature=int(self._order[s.feature])) for s in made]
+        self._note(learn(self._state, self._rule, *batch, ranks, out, shares))
+
+    def _note(self, made: Sequence[Split]) -> None:
+        """Take splits into the log, with the user's columns."""
+        self._splits.extend(s._replace(feature=int(self._order[s.feature])) for s in made)
 
     def _start(self, n_features: int) -> None:
         """Empty state for rows of so many columns."""
@@ -629,7 +648,7 @@ class MistClassifier(ClassifierMixin, BaseEstimator):
         NotFittedError
             If nothing was learnt yet.
         """
-        codes = self._predict(self._checked(X))
+        codes = self._predict(*self._checked(X))
         return self._labels.decode(codes)
 
     def predict_proba(self, X: Any) -> Array:
@@ -651,7 +670,7 @@ class MistClassifier(ClassifierMixin, BaseEstimator):
         NotFittedError
             If nothing was learnt yet.
         """
-        return self._predict_proba(self._checked(X))
+        return self._predict_proba(*self._checked(X))
 
     def predict_log_proba(self, X: Any) -> Array:
         """Natural logarithm of `predict_proba`; -inf where the probability is 0.
@@ -677,8 +696,13 @@ class MistClassifier(ClassifierMixin, BaseEstimator):
         x : array-like, shape (d,), or mapping
             The row; absent names are missing, names never learnt are ignored.
         """
+        if self._single is not None:
+            known = self._single.predict(x)
+            if known is not UNKNOWN:
+                return known
         if not self._has_learnt():
             return None
+        self._shorten()
         label = self._labels.decode(self._predict(self._row_to_answer(x)))[0]
         return label.item() if isinstance(label, np.generic) else label
 
@@ -726,8 +750,8 @@ class MistClassifier(ClassifierMixin, BaseEstimator):
         >>> model.score_samples([[0.0], [3.0]]).round(3)
         array([-0.919, -5.419])
         """
-        X = self._checked(X)
-        densities, held = self._densities(X)
+        X, whole = self._checked(X)
+        densities, held = self._densities(X, whole)
         balanced = self._state.options.balanced
         shares = (held > 0.0).astype(np.float64) if balanced else held
         out = np.empty(len(X))
@@ -770,26 +794,26 @@ class MistClassifier(ClassifierMixin, BaseEstimator):
         >>> model.novelty([[0.0], [9.0]]).round(2)
         array([0.79, 0.  ])
         """
-        X = self._checked(X)
+        X, whole = self._checked(X)
         if self._state.conformity is None:
             raise ValueError(
                 "novelty needs scores that are taken while the model learns: make it with "
                 "open_world=True and learn the rows anew"
             )
         p = np.empty(len(X))
-        write_p_values(self._state.conformity, self._densities(X)[0], p)
+        write_p_values(self._state.conformity, self._densities(X, whole)[0], p)
         nodes = np.empty(len(X), dtype=np.int64)
         leaf_nodes(self._state.tree.nodes, X, nodes)
         tree = self._state.tree
         p[tree.leaves.orphan[tree.nodes.leaf[nodes]] == 1] = 1.0
         return p
 
-    def _densities(self, X: Array) -> tuple[Array, Array]:
+    def _densities(self, X: Array, whole: bool) -> tuple[Array, Array]:
         """Log p(row, leaf | class) of checked rows by class code, and the mass of each class."""
         held = np.empty(len(self._labels.columns))
         count_masses(self._state.tree, held)
         densities = np.full((len(X), len(held)), -np.inf)
-        write_densities(*self._parts(X), X, held, densities)
+        self._state.handle.call(write_densities, X, held, densities, self._holes(X, whole))
         return densities, held
 
     def apply(self, X: Any) -> Array:
@@ -805,7 +829,7 @@ class MistClassifier(ClassifierMixin, BaseEstimator):
         ndarray of int64, shape (n,)
             Node ids.
         """
-        X = self._checked(X)
+        X, _ = self._checked(X)
         out = np.empty(len(X), dtype=np.int64)
         leaf_nodes(self._state.tree.nodes, X, out)
         return out
@@ -823,10 +847,11 @@ class MistClassifier(ClassifierMixin, BaseEstimator):
             )
         return self._state
 
-    def _checked(self, X: Any) -> Array:
+    def _checked(self, X: Any) -> tuple[Array, bool]:
+        """Rows to be answered, and whether no value is missing."""
         state = self._fitted()
-        X = check_rows(self, X, reset=False)
-        return self._ready(X, state)
+        X, whole = survey_rows(self, X, reset=False)
+        return self._ready(X, state), whole
 
     def _row_to_answer(self, x: Any) -> Array:
         return self._ready(self._one_row(x), self._state)
@@ -836,23 +861,22 @@ class MistClassifier(ClassifierMixin, BaseEstimator):
         check_binary_columns(self, X, self._order[state.options.n_numeric :])
         return self._internal(X)
 
-    def _predict(self, X: Array) -> Array:
-        """Class codes of checked rows."""
-        out = np.empty(len(X), dtype=np.int64)
-        predict_rows(*self._parts(X), X, self._labels.columns, out, None)
+    def _predict(self, X: Array, whole: bool = False) -> Array:
+        """Class codes of checked rows; ``whole`` as in `Batch`."""
+        out, holes = np.empty(len(X), dtype=np.int64), self._holes(X, whole)
+        self._state.handle.call(predict_rows, X, self._labels.columns, out, None, holes)
         return out
 
-    def _predict_proba(self, X: Array) -> Array:
-        """Class probabilities of checked rows."""
-        shares = np.zeros((len(X), len(self.classes_)))
-        predict_rows(*self._parts(X), X, self._labels.columns, None, shares)
+    def _predict_proba(self, X: Array, whole: bool = False) -> Array:
+        """Class probabilities of checked rows; ``whole`` as in `Batch`."""
+        shares, holes = np.zeros((len(X), len(self.classes_))), self._holes(X, whole)
+        self._state.handle.call(predict_rows, X, self._labels.columns, None, shares, holes)
         return shares
 
-    def _parts(self, X: Array) -> tuple[Any, ...]:
-        """The state as compiled functions take it; rows with holes need other code."""
-        s = self._state
-        holes = True if s.missing is not None or first_missing(X, 0) >= 0 else None
-        return s.tree, s.missing, s.sketch, s.model, holes, s.binary, s.options
+    def _holes(self, X: Array, whole: bool) -> bool | None:
+        """True if a missing value can matter, else None: rows with holes need other code."""
+        whole = whole or first_missing(X, 0) < 0
+        return None if whole and self._state.missing is None else True
 
     # --- single rows ------------------------------------------------------------------------
 
@@ -897,8 +921,25 @@ class MistClassifier(ClassifierMixin, BaseEstimator):
         check_magnitudes(self, row, names)
         return row
 
+    def _shorten(self, *, checked: bool = False) -> None:
+        """Let single rows go the short way until an attribute of the model is set.
+
+        To be learnt they may do so only if the options have been ``checked``.
+        """
+        single = self._single
+        enough = single is not None and single.holds and single.checked >= checked
+        if not enough and compiles() and self._has_learnt():
+            self._single = Single(self, checked)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        super().__setattr__(name, value)
+        if name != "_single":
+            self.__dict__.pop("_single", None)
+
     def _take_names(self, names: list[Any]) -> None:
         """Remember the names of the columns."""
+        if names == getattr(self, "_keys", None):
+            return
         self._keys = names
         self.n_features_in_ = len(names)
         if all(isinstance(name, str) for name in names):
@@ -1055,6 +1096,11 @@ class MistClassifier(ClassifierMixin, BaseEstimator):
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
         text = super().__repr__(N_CHAR_MAX)
         return f"{text}  # {size_of(self)}" if self._has_learnt() else text
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = dict(super().__getstate__())
+        state.pop("_single", None)
+        return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)

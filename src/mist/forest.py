@@ -248,11 +248,11 @@ class MistForest(ClassifierMixin, BaseEstimator):
         batch = self._admit(lambda tree: tree._admit(X, y, None, sample_weight, predict=True))
         places = np.zeros(len(batch.X), dtype=np.intp)
         for rows in gen_batches(len(batch.X), self._rows_at_once()):
-            part = Batch(*(array[rows] for array in batch))
+            part = batch.part(rows)
             masses = self._masses
             means, votes = mean_posterior(self._learn(part, predict=True))
             for row in np.flatnonzero(votes == 0):
-                before = Batch(*(array[:row] for array in part))
+                before = part.part(slice(row))
                 means[row] = self._frequencies(_added(masses, before))
             places[rows] = self._with_features(means, part).argmax(axis=1)
         return self.classes_[places]
@@ -356,13 +356,15 @@ class MistForest(ClassifierMixin, BaseEstimator):
     def _teach(self, batch: Batch) -> None:
         """Let the discriminant learn, if there is one."""
         if self._companion is not None:
-            self._companion.learn(*batch, self.trees_[0]._order)
+            self._companion.learn(batch.X, batch.codes, batch.weights, self.trees_[0]._order)
 
     def _with_features(self, means: Array, batch: Batch) -> Array:
         """Blend the trees' answers to rows with the discriminant's, then let it learn them."""
         if self._companion is None:
             return means
-        shares, trust = self._companion.learn_after(*batch, *self._places())
+        shares, trust = self._companion.learn_after(
+            batch.X, batch.codes, batch.weights, *self._places()
+        )
         return blend(means, shares, self.feature_weight * trust)
 
     def _places(self) -> tuple[Array, Array, int]:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 Array = np.ndarray[Any, Any]
+
+PLAIN = "iubU"
+"""Kinds of arrays of which every value is a label: whole numbers, bools and text."""
 
 
 def plain_label(label: Any) -> Any:
@@ -54,6 +57,34 @@ def check_one_kind(values: list[Any], known: Any = None) -> None:
             f"y mixes text labels with numbers: {values[:3]}{seen}; "
             "give all labels of a model the same kind"
         )
+
+
+_FEW = 100
+"""Up to so many labels are looked up one by one."""
+
+
+def _distinct(y: Array) -> tuple[Array, Array, Array]:
+    """The distinct values in order, the place of the first of each, and each value's among them.
+
+    As by ``numpy.unique``, but without sorting whole numbers that lie close together.
+
+    Examples
+    --------
+    >>> _distinct(np.array([7, 5, 7]))
+    (array([5, 7]), array([1, 0]), array([1, 0, 1]))
+    """
+    if y.dtype.kind in "iu" and len(y):
+        low, high = int(y.min()), int(y.max())
+        if high - low < 2 * len(y):
+            offset = (y - y.dtype.type(low)).astype(np.intp)
+            first = np.full(high - low + 1, -1, dtype=np.intp)
+            # The last of equal places is what stays.
+            first[offset[::-1]] = np.arange(len(y) - 1, -1, -1)
+            present = np.flatnonzero(first >= 0)
+            place = np.empty(len(first), dtype=np.intp)
+            place[present] = np.arange(len(present))
+            return y.dtype.type(low) + present.astype(y.dtype), first[present], place[offset]
+    return np.unique(y, return_index=True, return_inverse=True)
 
 
 class Labels:
@@ -105,7 +136,7 @@ class Labels:
         self.classes = np.array(ordered)
         self.columns = np.array([place[label] for label in self._codes], dtype=np.int64)
 
-    def take(self, y: Array, declared: Iterable[Any] = ()) -> Array:
+    def take(self, y: Array, declared: Sequence[Any] = ()) -> Array:
         """Take in the labels of rows, and declared ones; returns the codes of the rows.
 
         Raises
@@ -113,10 +144,19 @@ class Labels:
         ValueError
             As for `plain`; then nothing is taken in.
         """
-        distinct, at, inverse = np.unique(y, return_index=True, return_inverse=True)
+        if y.dtype.kind in PLAIN and not declared and len(y) <= _FEW:
+            codes = [self._codes.get(label, -1) for label in y.tolist()]
+            if -1 not in codes:
+                return np.array(codes, dtype=np.int64)
+        distinct, at, inverse = _distinct(y)
         plain = self.plain([*distinct, *declared])
         self.add([plain[i] for i in np.argsort(at, kind="stable")], plain[len(distinct) :])
         return self.encode(plain[: len(distinct)])[inverse]
+
+    @property
+    def codes(self) -> Mapping[Any, int]:
+        """The code of every plain label that was learnt."""
+        return self._codes
 
     def encode(self, labels: Iterable[Any]) -> Array:
         """Return codes of plain labels, -1 for one that was never learnt."""

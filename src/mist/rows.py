@@ -10,15 +10,11 @@ import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d, validate_data
 
-from mist.engine.stream import first_missing, first_too_large
-from mist.labels import check_one_kind, plain_label
+from mist.engine.single import LARGEST, LARGEST_WEIGHT
+from mist.engine.stream import first_missing, survey
+from mist.labels import PLAIN, check_one_kind, plain_label
 
 Array = np.ndarray[Any, Any]
-
-LARGEST = 1e150
-"""Larger magnitudes cannot be squared in double precision."""
-
-_LARGEST_WEIGHT = 2.0**31
 
 
 def check_rows(estimator: Any, X: Any, *, reset: bool, missing: bool = True) -> Array:
@@ -41,20 +37,9 @@ def check_rows(estimator: Any, X: Any, *, reset: bool, missing: bool = True) -> 
         If the shape or the column names do not fit, or a value is infinite, too large to be
         squared, or missing where that is not allowed; the message names the row and the column.
     """
-    X = validate_data(
-        estimator,
-        X,
-        reset=reset,
-        dtype=np.float64,
-        order="C",
-        ensure_all_finite=False,
-        accept_large_sparse=False,
-    )
-    if not X.flags.writeable:
-        X = X.copy()
-    check_magnitudes(estimator, X, missing=missing)
-    row = -1 if missing else first_missing(X, 0)
-    if row >= 0:
+    X, whole = survey_rows(estimator, X, reset=reset, missing=missing)
+    if not (missing or whole):
+        row = first_missing(X, 0)
         column = column_name(estimator, int(np.flatnonzero(np.isnan(X[row]))[0]))
         raise ValueError(
             f"Input X contains NaN at row {row}, column {column}; "
@@ -63,13 +48,54 @@ def check_rows(estimator: Any, X: Any, *, reset: bool, missing: bool = True) -> 
     return X
 
 
+def survey_rows(estimator: Any, X: Any, *, reset: bool, missing: bool = True) -> tuple[Array, bool]:
+    """`check_rows` that also tells whether no value is missing, and allows it."""
+    if reset and _is_plain(X) and X.shape[1] > 0:
+        vars(estimator).pop("feature_names_in_", None)
+        estimator.n_features_in_ = X.shape[1]
+    elif reset or not _is_as_expected(estimator, X):
+        X = validate_data(
+            estimator,
+            X,
+            reset=reset,
+            dtype=np.float64,
+            order="C",
+            ensure_all_finite=False,
+            accept_large_sparse=False,
+        )
+    if not X.flags.writeable:
+        X = X.copy()
+    return X, check_magnitudes(estimator, X, missing=missing)
+
+
+def _is_as_expected(estimator: Any, X: Any) -> bool:
+    """Whether scikit-learn would find nothing to change, or to say; it takes long to find that."""
+    return (
+        _is_plain(X)
+        and X.shape[1] == getattr(estimator, "n_features_in_", 0)
+        and not hasattr(estimator, "feature_names_in_")
+    )
+
+
+def _is_plain(X: Any) -> bool:
+    """Whether rows are numbers as the engine takes them, without names."""
+    return (
+        type(X) is np.ndarray
+        and X.dtype == np.float64
+        and X.ndim == 2
+        and len(X) > 0
+        and X.flags.c_contiguous
+        and X.flags.aligned
+    )
+
+
 def check_magnitudes(
     estimator: Any, X: Array, names: Sequence[Any] | None = None, *, missing: bool = True
-) -> None:
-    """Refuse infinities, and values too large to be squared, by row and column."""
-    row, column = first_too_large(X, LARGEST)
+) -> bool:
+    """Refuse infinities, and values too large to be squared; whether no value is missing."""
+    row, column, whole = survey(X, LARGEST)
     if row < 0:
-        return
+        return bool(whole)
     value = float(X[row, column])
     what = "infinity" if np.isinf(value) else f"{value!r}, too large to be squared,"
     name = column_name(estimator, column) if names is None else repr(names[column])
@@ -106,10 +132,11 @@ def check_labels(X: Array | None, y: Any) -> Array:
         raise ValueError(
             "This estimator requires y to be passed, but the target y is None: give one label a row"
         )
-    y = column_or_1d(_of_one_kind(y), warn=True)
+    if not (type(y) is np.ndarray and y.ndim == 1 and y.dtype.kind in PLAIN):
+        y = column_or_1d(_of_one_kind(y), warn=True)
     if X is not None and len(y) != len(X):
         raise ValueError(f"X has {len(X)} rows, but y has {len(y)} labels")
-    if y.dtype.kind not in "iubU":  # whole numbers, bools and text are labels
+    if y.dtype.kind not in PLAIN:
         with warnings.catch_warnings():
             # Many classes in few rows are nothing to warn of here.
             warnings.filterwarnings("ignore", message="The number of unique classes")
@@ -166,7 +193,7 @@ def check_weights(X: Array, sample_weight: Any) -> Array:
         raise ValueError(f"Sample weights must be 1D array or scalar, got {weights.ndim}D")
     if weights.shape != (n_rows,):
         raise ValueError(f"sample_weight.shape == {weights.shape}, expected ({n_rows},)")
-    bad = np.flatnonzero(~((weights >= 0) & (weights <= _LARGEST_WEIGHT)))
+    bad = np.flatnonzero(~((weights >= 0) & (weights <= LARGEST_WEIGHT)))
     if bad.size:
         weight = float(weights[bad[0]])
         fault = "negative" if weight < 0 else "too large"

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from mist.engine import growth
 from mist.engine.criterion import TIE, best_splits, most_gain, radius
-from mist.engine.glance import NO_GLANCE, Glance, glance_room, must_fail
+from mist.engine.glance import glance_room, must_fail
+from mist.engine.state import NO_GLANCE, Glance
 from mist.engine.thresholds import median_candidates, midpoint, observed_cells
 from paper import paper_tree
 
@@ -26,6 +27,10 @@ def stream(seed: int, n: int = 1500, d: int = 4, k: int = 5, spread: float = 2.0
     X = rng.normal(size=(k, d))[y] * spread + rng.normal(size=(n, d))
     X[:, -1] = X[:, -1] > 0
     return X, y
+
+
+def room_for(state: Any, n: int) -> Any:
+    return glance_room(state.sketch, np.empty(n, np.int64), np.empty(n))
 
 
 def gap_at(state: Any) -> tuple[float, float]:
@@ -62,7 +67,7 @@ def test_what_is_passed_over_has_no_gap_above_the_radius(seed, thresholds, more,
     cells = observed_cells(state.tree, 0)
     squared = (max(gap, 0.02) * times) ** 2 * last / np.log(10.0)
     glance = Glance(squared, 1.0, False, 0.1, 0.0)
-    room = glance_room(state.sketch, len(cells))
+    room = room_for(state, len(cells))
     if must_fail(glance, state.tree, state.sketch, 0, state.options.n_numeric, room):
         assert gap <= max(gap, 0.02) * times + 1e-9
 
@@ -131,7 +136,7 @@ def test_the_radius_at_a_glance_is_that_of_the_test(bound, union):
     cells = observed_cells(state.tree, 0)
     counts = {"n_features": 4, "n_thresholds": len(cells) - 1, "union_bound": union}
     eps = radius(bound, len(X), 0.1, **counts)
-    room = glance_room(state.sketch, len(cells))
+    room = room_for(state, len(cells))
     most = most_gain(state.tree, cells, None)
     # Without columns to look at, all hangs on the radius and on the most that can be gained.
     state.tree.leaves.second[0] = -1
@@ -143,7 +148,7 @@ def test_the_radius_at_a_glance_is_that_of_the_test(bound, union):
 def test_at_a_radius_below_the_tie_threshold_every_leaf_is_examined():
     X, y = stream(5)
     state = paper_tree(grace_period=NEVER).partial_fit(X, y)._state
-    room = glance_room(state.sketch, 5)
+    room = room_for(state, 5)
     gap_at(state)
     for tie in (0.0, 1.0):
         glance = Glance(0.04 * len(X) / np.log(10.0), 1.0, False, 0.1, tie)

@@ -28,7 +28,7 @@ from mist.engine.state import (
     State,
     leaf_cells,
 )
-from mist.engine.stream import first_missing, first_too_large, leaf_nodes
+from mist.engine.stream import first_missing, leaf_nodes, survey
 from paper import paper_tree
 
 NAN = math.nan
@@ -364,16 +364,17 @@ def test_first_missing_is_the_first_row_with_a_gap():
     assert [first_missing(X, start) for start in range(7)] == [2, 2, 2, 4, 4, -1, -1]
 
 
-def test_first_too_large_names_row_and_column():
+def test_a_survey_names_the_row_and_column_of_what_is_too_large():
     X = np.zeros((4, 3))
+    assert survey(X, 10.0) == (-1, -1, True)
     X[0, 0] = NAN
-    assert first_too_large(X, 10.0) == (-1, -1)
+    assert survey(X, 10.0) == (-1, -1, False)
     X[1, 2] = 10.0
-    assert first_too_large(X, 10.0) == (-1, -1)
+    assert survey(X, 10.0) == (-1, -1, False)
     X[3, 0], X[2, 1], X[2, 2] = np.inf, -11.0, 12.0
-    assert first_too_large(X, 10.0) == (2, 1)
+    assert survey(X, 10.0)[:2] == (2, 1)
     X[2] = 0.0
-    assert first_too_large(X, 10.0) == (3, 0)
+    assert survey(X, 10.0)[:2] == (3, 0)
 
 
 # --- plain Python -----------------------------------------------------------------------------

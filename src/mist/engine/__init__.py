@@ -14,6 +14,9 @@
 ``merging``               what two leaves know of a class, made one
 ``inspection``            rules, class masses and bytes of the leaves
 ``compiled``              how the functions are compiled
+``linking``               compiled code that is only a part of other compiled code
+``handle``                a state laid out in memory, to be passed as an address
+``single``                one row with one call of compiled code
 ========================  =======================================================
 
 A *cell* is what one leaf knows about one class. Inside the engine, columns stand in

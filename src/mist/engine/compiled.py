@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
-from functools import cache
+from functools import cache, update_wrapper
 from hashlib import sha256
 from pathlib import Path
+from threading import RLock
 from typing import Any
 
-from numba import njit
+from numba import config, njit
+
+from mist.engine.linking import PartCompiler
 
 OVERLOADED: Any = {"error_model": "numpy", "forceinline": True, "_nrt": False}
 """Options of overloads that are as `inlined`."""
@@ -49,19 +52,79 @@ def forget_old_code(folder: str) -> None:
         stamp.touch()
 
 
-def _compiled(**options: Any) -> Callable[[Any], Any]:
+_ONE_AT_A_TIME = RLock()
+
+
+def _dispatcher(function: Callable[..., Any], **options: Any) -> Any:
     compile_with: Any = njit
+    return compile_with(**options)(function)
+
+
+class Compiled:
+    """A function that is compiled when it is first called, each time for other types.
+
+    Called from Python it is compiled whole, and kept on disk; called from compiled code, as a part
+    of that. Nothing is prepared for either before: of hundreds of functions few are called.
+
+    Parameters
+    ----------
+    function : callable
+        What is compiled.
+    **options
+        Of ``numba.njit``.
+    """
+
+    def __init__(self, function: Callable[..., Any], **options: Any) -> None:
+        update_wrapper(self, function)
+        self.py_func = function
+        self._options = options
+        self._whole: Any = None
+        self._part: Any = None
+
+    @property
+    def whole(self) -> Any:
+        """Numba's dispatcher for calls from Python."""
+        with _ONE_AT_A_TIME:
+            if self._whole is None:
+                self._whole = _dispatcher(self.py_func, cache=True, **self._options)
+                forget_old_code(self._whole.stats.cache_path)
+        return self._whole
+
+    @property
+    def part(self) -> Any:
+        """Numba's dispatcher for calls from compiled code."""
+        with _ONE_AT_A_TIME:
+            if self._part is None:
+                options = {"no_cpython_wrapper": True, "pipeline_class": PartCompiler}
+                self._part = _dispatcher(self.py_func, **self._options, **options)
+        return self._part
+
+    @property
+    def _numba_type_(self) -> Any:
+        return self.part._numba_type_
+
+    @property
+    def signatures(self) -> list[Any]:
+        """For which types the function has been compiled whole."""
+        found: list[Any] = self.whole.signatures
+        return found
+
+    def __call__(self, *arguments: Any, **named: Any) -> Any:
+        """Call the function from Python."""
+        return self.whole(*arguments, **named)
+
+
+def compiles() -> bool:
+    """Whether anything is compiled: not so under NUMBA_DISABLE_JIT."""
+    return not getattr(config, "DISABLE_JIT", False)
+
+
+def _compiled(**options: Any) -> Callable[[Any], Any]:
     # Nothing is handed to C code as a function pointer, so no wrapper for that is compiled.
-    options |= {"cache": True, "nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
+    options |= {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
 
     def decorate(function: Any) -> Any:
-        # Private functions are for compiled code alone: the wrapper through which Python would
-        # call them takes long to compile and is left out. Never call one from Python.
-        private = function.__name__.startswith("_")
-        compiled = compile_with(**options, no_cpython_wrapper=private)(function)
-        if compiled is not function:  # not so under NUMBA_DISABLE_JIT
-            forget_old_code(compiled.stats.cache_path)
-        return compiled
+        return Compiled(function, **options) if compiles() else function
 
     return decorate
 

@@ -24,20 +24,6 @@ from mist.engine.state import TOTALS
 from mist.engine.thresholds import class_median, left_mass, midpoint
 
 
-class Glance(NamedTuple):
-    """What the radius of the gap test is made of; see `mist.engine.criterion.radius`."""
-
-    squared: float  # 0: no attempt is passed over
-    tests: float  # for each boundary between two classes, or in all
-    by_class: bool
-    delta: float
-    tie_threshold: float
-
-
-NO_GLANCE = Glance(0.0, 1.0, False, 1.0, 0.0)
-"""Every leaf that is due is examined."""
-
-
 class Room(NamedTuple):
     """Room for what is computed of one leaf."""
 
@@ -48,13 +34,14 @@ class Room(NamedTuple):
 
 
 @allocating
-def glance_room(sketch, n_codes):
-    """Room for leaves of so many classes."""
-    n = np.int64(1)
+def glance_room(sketch, cells, medians):
+    """Room for a look at a leaf, beside that for its classes."""
+    n = np.int64(0)
     # The bare test for None comes first: only then is the rest not compiled without sketches.
     if sketch is not None:
         n = sketch.plan[TOTALS, -1] + 2
-    return Room(np.empty(n_codes, np.int64), np.empty(n_codes), np.empty(n), np.empty(n))
+    column = np.empty((2, n))
+    return Room(cells, medians, column[0], column[1])
 
 
 @exact

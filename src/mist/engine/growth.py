@@ -11,7 +11,6 @@ from mist.engine import thresholds, trials
 from mist.engine.conformity import count_masses, reserve_classes
 from mist.engine.confseq import leaf_radius, noise
 from mist.engine.criterion import best_splits, most_gain, radius, squared_scale
-from mist.engine.glance import NO_GLANCE, Glance
 from mist.engine.inheritance import split_leaf
 from mist.engine.likelihood import LEAST_GAIN, likelihood_splits
 from mist.engine.passage import advance
@@ -20,6 +19,8 @@ from mist.engine.random import COLUMNS, uniform
 from mist.engine.state import (
     N_LEARNT,
     N_LEAVES,
+    NO_GLANCE,
+    Glance,
     State,
     reserve_codes,
     reserve_missing,
@@ -90,13 +91,15 @@ def learn(
     X: Array,
     codes: Array,
     weights: Array,
+    whole: bool,
     ranks: Array,
     out: Array | None,
     shares: Array | None = None,
 ) -> list[Split]:
     """Learn rows one after another; with ``out`` given, predict each before it is learnt.
 
-    Parameters and shapes as in `mist.engine.stream.run`, but ``X`` may hold NaN.
+    Parameters and shapes as in `mist.engine.stream.run`, but ``X`` may hold NaN, if it is not
+    said to be ``whole``.
 
     Returns
     -------
@@ -108,14 +111,17 @@ def learn(
         reserve_codes(state, len(ranks))
     if state.conformity is not None:
         reserve_classes(state, len(ranks))
-    row, n, glance = 0, len(X), _glance(state, rule)
+    glance = _glance(state, rule)
+    if glance != state.glance:
+        state.glance = glance
+    row, n = 0, len(X)
     trying = rule.split_test == "eprocess"
     notes = trials.new_notes(n if trying else 0)
     if not trying:
         state.trials.clear()
     while row < n:
         end = n
-        if state.missing is None:
+        if state.missing is None and not whole:
             hole = first_missing(X, row)
             if hole == row and weights[row] == 0:
                 # Nothing of this row is kept, so it is no reason to count missing values.
@@ -141,15 +147,10 @@ def learn(
                 out,
                 shares,
                 notes if state.trials else None,
-                glance,
             )
             if state.trials:
                 trials.follow(state, X, codes, weights, ranks, notes, first, row)
-            if leaf >= 0:
-                made = attempt(state, rule, leaf)
-                splits += [made] if made else []
-                if made and state.conformity is not None:
-                    count_masses(state.tree, state.conformity.held)
+            splits += grow(state, rule, leaf)
     return splits
 
 
@@ -169,28 +170,25 @@ def _glance(state: State, rule: SplitRule) -> Glance:
         squared_scale(rule.bound),
         float(2 * state.n_features if union else 1),
         union,
-        rule.delta,
-        rule.tie_threshold,
+        float(rule.delta),
+        float(rule.tie_threshold),
     )
+
+
+def grow(state: State, rule: SplitRule, leaf: int) -> list[Split]:
+    """Attempt to split a leaf, or none if it is -1; returns the split that was made, if any."""
+    made = attempt(state, rule, leaf) if leaf >= 0 else None
+    if made and state.conformity is not None:
+        count_masses(state.tree, state.conformity.held)
+    return [made] if made else []
 
 
 def _predict_one(
     state: State, row: int, X: Array, ranks: Array, out: Array, shares: Array | None
 ) -> None:
     here = slice(row, row + 1)
-    predict_rows(
-        state.tree,
-        None,
-        state.sketch,
-        state.model,
-        True,
-        state.binary,
-        state.options,
-        X[here],
-        ranks,
-        out[here],
-        None if shares is None else shares[here],
-    )
+    given = None if shares is None else shares[here]
+    state.handle.call(predict_rows, X[here], ranks, out[here], given, True)
 
 
 def attempt(state: State, rule: SplitRule, leaf: int) -> Split | None:

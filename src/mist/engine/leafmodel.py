@@ -226,7 +226,7 @@ def _grown_fields(model: Any, names: tuple[str, ...], n: int) -> Any:
     return model._replace(**{name: grown(getattr(model, name), n) for name in names})
 
 
-_ALLOCATING: Any = {"error_model": "numpy", "_nrt": True}
+_ALLOCATING: Any = {**OVERLOADED, "forceinline": False, "_nrt": True}
 
 
 def _by_kind(name: str, options: Any = OVERLOADED) -> Any:

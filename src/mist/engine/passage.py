@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from mist.engine.glance import NO_GLANCE, Glance
 from mist.engine.state import State, reserve_cells, reserve_items, widen_block
 from mist.engine.stream import ATTEMPT, FULL_CELLS, FULL_ITEMS, TEND, Notes, run
 
@@ -23,7 +22,6 @@ def advance(
     out: Array | None = None,
     shares: Array | None = None,
     notes: Notes | None = None,
-    glance: Glance = NO_GLANCE,
 ) -> tuple[int, int]:
     """Learn rows from ``start`` on until the loop comes back, and do what it came back for.
 
@@ -34,24 +32,14 @@ def advance(
     row, leaf : int
         First row not yet learnt, and the leaf that is due for a split attempt or -1.
     """
-    row, reason, detail = run(
-        state.tree,
-        state.missing,
-        state.sketch,
-        state.model,
-        state.binary,
-        state.options,
-        glance,
-        X,
-        codes,
-        weights,
-        start,
-        ranks,
-        out,
-        shares,
-        notes,
-        state.conformity,
+    row, reason, detail = state.handle.call(
+        run, X, codes, weights, start, ranks, out, shares, notes
     )
+    return row, answer(state, reason, detail)
+
+
+def answer(state: State, reason: int, detail: int) -> int:
+    """Do what the loop came back for; returns the leaf that is due for a split attempt or -1."""
     if reason == FULL_CELLS:
         reserve_cells(state, 1)
         state.kind.reserve_row(state)
@@ -63,8 +51,8 @@ def advance(
             reserve_items(state, detail)
     elif reason == TEND:
         state.kind.tend(state, detail)
-        return row, _due(state, int(state.tree.cells.leaf[detail]))
-    return row, detail if reason == ATTEMPT else -1
+        return _due(state, int(state.tree.cells.leaf[detail]))
+    return detail if reason == ATTEMPT else -1
 
 
 def _due(state: State, leaf: int) -> int:

@@ -9,13 +9,14 @@ them is told in `mist.engine.leafmodel`.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, fields
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from mist.engine.arrays import grown
 from mist.engine.arrays import wider as with_columns
 from mist.engine.compiled import allocating, exact, inlined
+from mist.engine.handle import Handle
 from mist.engine.leafmodel import LeafModel, kind_of, view_of
 from mist.engine.records import new_records
 
@@ -158,6 +159,20 @@ class Options(NamedTuple):
         return np.float32 if self.single else np.float64
 
 
+class Glance(NamedTuple):
+    """What the radius of the gap test is made of, see `mist.engine.criterion.radius`."""
+
+    squared: float  # 0: no attempt to split is passed over, see `mist.engine.glance`
+    tests: float  # for each boundary between two classes, or in all
+    by_class: bool
+    delta: float
+    tie_threshold: float
+
+
+NO_GLANCE = Glance(0.0, 1.0, False, 1.0, 0.0)
+"""Every leaf that is due is examined."""
+
+
 @dataclass
 class State:
     """All arrays of one model."""
@@ -169,6 +184,40 @@ class State:
     options: Options
     trials: dict[int, Any] = field(default_factory=dict)  # leaf: `mist.engine.trials.Batch`
     conformity: Any = None  # a `mist.engine.conformity.Conformity`, or None
+    glance: Glance = NO_GLANCE
+    _handle: ClassVar[Handle | None] = None
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        # A handle leads to the arrays that it was made of.
+        vars(self)["_handle"] = None
+        super().__setattr__(name, value)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {f.name: getattr(self, f.name) for f in fields(self)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state, _handle=None)
+
+    @property
+    def handle(self) -> Handle:
+        """The arrays as compiled functions take them, until one of them is replaced."""
+        handle: Handle | None = self._handle
+        if handle is None:
+            binary = self.binary
+            handle = Handle(
+                (
+                    self.tree,
+                    self.missing,
+                    self.sketch,
+                    self.model,
+                    binary,
+                    self.options,
+                    self.conformity,
+                    self.glance,
+                )
+            )
+            vars(self)["_handle"] = handle
+        return handle
 
     @property
     def kind(self) -> LeafModel:
@@ -372,7 +421,7 @@ def _enlarge_pool(state: State, n_rows: int, cell: int) -> None:
     if cell >= 0:
         room = state.tree.cells.room[cell]
         held += int(sketch.plan[ROOMS, room + 1] - sketch.plan[ROOMS, room])
-    n = held + max(held // 6, LEAST_SPARE // (d * sketch.items.itemsize))
+    n = held + max(held // 4, LEAST_SPARE // (d * sketch.items.itemsize))
     items = np.zeros((n, d), sketch.items.dtype)
     model = state.kind.with_pool(state.model, n)
     gather(state.tree, sketch, view_of(state.model), items, view_of(model), False, cell)

@@ -11,6 +11,7 @@ from mist.engine import kll
 from mist.engine.compiled import allocating, exact, inlined
 from mist.engine.conformity import MATURE, count_masses, remember
 from mist.engine.glance import glance_room, must_fail
+from mist.engine.handle import parts_of
 from mist.engine.leafmodel import (
     has_room,
     learn,
@@ -284,36 +285,16 @@ def _joint_density(
 
 
 @allocating
-def run(
-    tree,
-    missing,
-    sketch,
-    model,
-    binary,
-    options,
-    glance,
-    X,
-    codes,
-    weights,
-    start,
-    ranks,
-    out,
-    shares,
-    notes,
-    conformity,
-):
+def run(handle, X, codes, weights, start, ranks, out, shares, notes):
     """Learn rows from ``start`` on; where ``out`` is given, predict each row first.
 
     Parameters
     ----------
-    tree, missing, sketch, model, options
-        The state, see `mist.engine.state`.
-    binary : True or None
-        None if there is no 0/1 column.
-    glance : Glance
-        Which leaves that are due need not be examined, see `mist.engine.glance`.
+    handle : address
+        Of the state, see `mist.engine.state.State.handle`.
     X : float64 array, shape (n, d)
-        Rows in internal column order. May hold NaN only if ``missing`` is given.
+        Rows in internal column order. May hold NaN only if the state
+        counts missing values.
     codes : int64 array, shape (n,)
         Class codes; anything where the weight is 0.
     weights : float64 array, shape (n,)
@@ -328,8 +309,8 @@ def run(
         Receives the class probabilities beside ``out``, in the order of the ranks.
     notes : Notes or None
         Takes notes of the rows, or tells which of them pass by.
-    conformity : Conformity or None
-        Where given, each row is scored under its class before it is learnt.
+
+    With ``open_world=True`` each row is scored under its class before it is learnt.
 
     Returns
     -------
@@ -339,8 +320,28 @@ def run(
         that is (`TEND`).
     """
     scratch = _make_scratch(ranks.size, X.shape[1])
-    room = make_room(model, options)
-    looks = glance_room(sketch, ranks.size)
+    room, looks = _room_of(handle), _looks_of(handle, scratch)
+    return _run_at(
+        handle, X, codes, weights, start, ranks, out, shares, notes, scratch, room, looks
+    )
+
+
+@allocating
+def _room_of(handle):
+    _, _, _, model, _, options, _, _ = parts_of(handle)
+    return make_room(model, options)
+
+
+@allocating
+def _looks_of(handle, scratch):
+    _, _, sketch, _, _, _, _, _ = parts_of(handle)
+    # Between rows, nobody needs what else these are room for.
+    return glance_room(sketch, scratch.codes, scratch.parts)
+
+
+@inlined
+def _run_at(handle, X, codes, weights, start, ranks, out, shares, notes, scratch, room, looks):
+    tree, missing, sketch, model, binary, options, conformity, glance = parts_of(handle)
     return _run(
         tree,
         missing,
@@ -348,7 +349,6 @@ def run(
         model,
         binary,
         options,
-        glance,
         X,
         codes,
         weights,
@@ -358,13 +358,14 @@ def run(
         shares,
         notes,
         conformity,
+        glance,
         scratch,
         room,
         looks,
     )
 
 
-@exact
+@inlined
 def _run(
     tree,
     missing,
@@ -372,7 +373,6 @@ def _run(
     model,
     binary,
     options,
-    glance,
     X,
     codes,
     weights,
@@ -382,6 +382,7 @@ def _run(
     shares,
     notes,
     conformity,
+    glance,
     scratch,
     room,
     looks,
@@ -479,15 +480,13 @@ def _run(
 
 
 @allocating
-def predict_rows(tree, missing, sketch, model, holes, binary, options, X, ranks, out, shares):
+def predict_rows(handle, X, ranks, out, shares, holes):
     """Predict rows without learning them.
 
     Parameters
     ----------
-    tree, missing, sketch, model, binary, options
-        As for `run`.
-    holes : True or None
-        None if neither the rows nor anything learnt has a missing value.
+    handle : address
+        Of the state, see `mist.engine.state.State.handle`.
     X : float64 array, shape (n, d)
         Rows in internal column order.
     ranks : int64 array, shape (n_codes,)
@@ -496,9 +495,16 @@ def predict_rows(tree, missing, sketch, model, holes, binary, options, X, ranks,
         Receives the predicted class codes.
     shares : float64 array of zeros, shape (n, n_classes), or None
         Receives the class probabilities, in the order of the sorted labels.
+    holes : True or None
+        None if neither the rows nor anything learnt has a missing value.
     """
     scratch = _make_scratch(ranks.size, X.shape[1])
-    room = make_room(model, options)
+    _predict_at(handle, X, ranks, out, shares, holes, scratch, _room_of(handle))
+
+
+@inlined
+def _predict_at(handle, X, ranks, out, shares, holes, scratch, room):
+    tree, missing, sketch, model, binary, options, _, _ = parts_of(handle)
     _predict_rows(
         tree,
         missing,
@@ -516,7 +522,7 @@ def predict_rows(tree, missing, sketch, model, holes, binary, options, X, ranks,
     )
 
 
-@exact
+@inlined
 def _predict_rows(
     tree, missing, sketch, model, holes, binary, options, X, ranks, out, shares, scratch, room
 ):
@@ -548,12 +554,12 @@ def _predict_rows(
 
 
 @allocating
-def write_densities(tree, missing, sketch, model, holes, binary, options, X, held, densities):
+def write_densities(handle, X, held, densities, holes):
     """Write log p(row, leaf | class) for every row and every class with a cell at the row's leaf.
 
     Parameters
     ----------
-    tree, missing, sketch, model, holes, binary, options
+    handle, holes
         As for `predict_rows`.
     X : float64 array, shape (n, d)
         Rows in internal column order.
@@ -562,8 +568,13 @@ def write_densities(tree, missing, sketch, model, holes, binary, options, X, hel
     densities : float64 array, shape (n, n_codes)
         Receives the densities; the entries of other classes are left as they are.
     """
-    room = make_room(model, options)
     row = np.empty((1, X.shape[1]))
+    _densities_at(handle, X, held, densities, holes, row, _room_of(handle))
+
+
+@inlined
+def _densities_at(handle, X, held, densities, holes, row, room):
+    tree, missing, sketch, model, binary, options, _, _ = parts_of(handle)
     _write_densities(
         tree,
         missing,
@@ -580,7 +591,7 @@ def write_densities(tree, missing, sketch, model, holes, binary, options, X, hel
     )
 
 
-@exact
+@inlined
 def _write_densities(
     tree, missing, sketch, model, holes, binary, options, X, held, densities, row, room
 ):
@@ -628,14 +639,18 @@ def first_missing(X, start):
 
 
 @exact
-def first_too_large(X, limit):
-    """Row and column of the first value beyond the limit, or -1, -1; NaN passes."""
-    for i in range(X.shape[0]):
-        good = True
-        for j in range(X.shape[1]):
-            good &= not abs(X[i, j]) > limit
-        if not good:
-            for j in range(X.shape[1]):
-                if abs(X[i, j]) > limit:
-                    return i, j
-    return -1, -1
+def survey(X, limit):
+    """Row and column of the first value beyond the limit, or -1, -1; whether none is NaN.
+
+    NaN is within the limit. Values are counted and not searched: so they are read as vectors.
+    """
+    values = X.reshape(X.size)
+    beyond, other = 0, 0
+    for k in range(values.size):
+        beyond += abs(values[k]) > limit
+        other += not abs(values[k]) <= limit
+    if beyond > 0:
+        for k in range(values.size):
+            if abs(values[k]) > limit:
+                return k // X.shape[1], k % X.shape[1], other == beyond
+    return -1, -1, other == beyond

@@ -1,0 +1,159 @@
+"""A state laid out in memory as compiled code has it, to be passed as an address.
+
+Every call of a compiled function from Python takes its arguments apart, array by array, and a state
+has some thirty arrays: that takes longer than a row. A `Handle` does it once. It belongs to the
+arrays that it was made of, so whoever replaces one of them has to make another handle.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import typeof, types
+from numba.core.registry import cpu_target
+from numba.extending import (
+    NativeValue,
+    intrinsic,
+    models,
+    register_model,
+    unbox,
+)
+
+from mist.engine.compiled import compiles, exact
+
+WORD = 8
+"""Bytes; memory for a layout is reserved in words."""
+
+
+class Address(types.Type):
+    """Type of the address at which a value is laid out; Python passes an int."""
+
+    def __init__(self, value: types.Type) -> None:
+        self.value = value
+        super().__init__(name=f"Address({value})")
+
+
+@register_model(Address)
+class _AddressModel(models.OpaqueModel):
+    pass
+
+
+@unbox(Address)
+def _unbox_address(typ, number, c):
+    return NativeValue(c.pyapi.long_as_voidptr(number))
+
+
+def _pointer(context, builder, address, value):
+    data = context.data_model_manager[value].get_data_type()
+    return builder.bitcast(address, data.as_pointer())
+
+
+@intrinsic
+def _load(typingctx, address):
+    def generate(context, builder, signature, arguments):
+        pointer = _pointer(context, builder, arguments[0], address.value)
+        return context.unpack_value(builder, address.value, pointer)
+
+    return address.value(address), generate
+
+
+@intrinsic
+def _store(typingctx, address, value):
+    def generate(context, builder, signature, arguments):
+        pointer = _pointer(context, builder, arguments[0], value)
+        context.pack_value(builder, value, arguments[1], pointer)
+        return context.get_dummy_value()
+
+    return types.none(address, value), generate
+
+
+@exact
+def _lay_out(address, value):
+    _store(address, value)
+
+
+def _as_they_are(handle):
+    return handle
+
+
+parts_of = _load if compiles() else _as_they_are
+"""What is laid out at an address; without compiled code the address is the parts themselves."""
+
+
+class Layout:
+    """One kind of handle, by the types of its parts: what is compiled for it."""
+
+    def __init__(self, parts: Any) -> None:
+        value = typeof(parts)
+        context = cpu_target.target_context
+        self.type = Address(value)
+        self.words = -(-context.get_abi_sizeof(context.get_data_type(value)) // WORD)
+        self.lay_out = _lay_out.whole.compile((self.type, value))
+        self.entries: dict[Any, Any] = {}
+
+    def entry(self, function: Any, arguments: tuple[Any, ...]) -> Any:
+        """The way into a compiled function that takes a handle before its other arguments."""
+        key = (function, *map(_kind, arguments))
+        if key not in self.entries:
+            self.entries[key] = function.whole.compile(self._types(arguments))
+        return self.entries[key]
+
+    def address(self, function: Any, arguments: tuple[Any, ...]) -> int:
+        """Where such a function is, for compiled code that is not linked with it."""
+        self.entry(function, arguments)
+        made = function.whole.overloads[self._types(arguments)]
+        return int(made.library.get_pointer_to_function(made.fndesc.llvm_func_name))
+
+    def _types(self, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
+        return self.type, *map(_type_of, arguments)
+
+
+_LAYOUTS: dict[Any, Layout] = {}
+
+
+class Handle:
+    """The parts of a state where compiled code finds them.
+
+    Parameters
+    ----------
+    parts : tuple
+        Named tuples of arrays, numbers and None; kept as long as the handle.
+    """
+
+    __slots__ = ("address", "layout", "memory", "parts")
+
+    def __init__(self, parts: tuple[Any, ...]) -> None:
+        self.parts = parts
+        self.address: Any = parts
+        if not compiles():
+            return
+        kind = _kind(parts)
+        self.layout = _LAYOUTS.get(kind) or _LAYOUTS.setdefault(kind, Layout(parts))
+        self.memory = np.empty(self.layout.words, np.int64)
+        self.address = self.memory.ctypes.data
+        self.layout.lay_out(self.address, parts)
+
+    def __reduce__(self) -> Any:
+        raise TypeError("a handle is an address in this process: it cannot be copied")
+
+    def call(self, function: Any, *arguments: Any) -> Any:
+        """Call a compiled function that takes a handle before other arguments."""
+        if not compiles():
+            return function(self.address, *arguments)
+        return self.layout.entry(function, arguments)(self.address, *arguments)
+
+
+def _kind(value: Any) -> Any:
+    """What the type in compiled code depends on, found sooner than that type."""
+    if isinstance(value, np.ndarray):
+        return type(value), value.dtype, value.ndim, value.flags.c_contiguous
+    if isinstance(value, tuple):
+        return type(value), *map(_kind, value)
+    return type(value)
+
+
+def _type_of(value: Any) -> Any:
+    """The type in compiled code; rows that must not be written to are read by the same code."""
+    found = typeof(value)
+    return found.copy(readonly=False) if isinstance(found, types.Array) else found

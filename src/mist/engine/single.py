@@ -1,0 +1,177 @@
+"""One row at a time, with one call of compiled code each.
+
+The functions below are the same for all models: they take the row, and call the loop over rows that
+was compiled for the model by its address.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic
+
+from mist.engine.compiled import allocating, inlined
+from mist.engine.handle import Address, Handle, parts_of
+from mist.engine.stream import predict_rows, run
+
+Array = np.ndarray[Any, Any]
+
+UNSURE = -2
+"""The row takes a closer look: nothing was learnt."""
+
+LARGEST = 1e150
+"""Larger magnitudes cannot be squared in double precision."""
+
+LARGEST_WEIGHT = 2.0**31
+
+_REASONS = 8
+"""More than there are reasons for `mist.engine.stream.run` to come back."""
+
+_ALIGNED = 8
+
+
+def _calling(result: types.Type) -> Any:
+    """Make a function for compiled code that calls another one by its address."""
+
+    @intrinsic
+    def call(typingctx, address, arguments):
+        def generate(context, builder, signature, given):
+            convention = context.call_conv
+            called = convention.get_function_type(result, arguments.types).as_pointer()
+            status, out = convention.call_function(
+                builder,
+                builder.inttoptr(given[0], called),
+                result,
+                arguments.types,
+                cgutils.unpack_tuple(builder, given[1]),
+            )
+            with cgutils.if_unlikely(builder, status.is_error):
+                convention.return_status_propagate(builder, status)
+            return out
+
+        return result(address, arguments), generate
+
+    return call
+
+
+_call_run = _calling(types.UniTuple(types.int64, 3))
+_call_predict_rows = _calling(types.none)
+
+
+@inlined
+def _take(x, order, n_numeric, row):
+    """Put a row in internal order; whether it may be learnt, and whether it is without a NaN."""
+    good, whole = x.ctypes.data % _ALIGNED == 0 and x.strides[0] % _ALIGNED == 0, True
+    if not good:
+        return False, False
+    for j in range(order.size):
+        v = x[order[j]]
+        row[0, j] = v
+        good &= not abs(v) > LARGEST
+        whole &= v == v
+    for j in range(n_numeric, order.size):
+        v = row[0, j]
+        good &= v == 0.0 or v == 1.0 or v != v
+    return good, whole
+
+
+@allocating
+def learn_row(desk, handle, x, code, w):
+    """Learn a row if it is plain.
+
+    Parameters
+    ----------
+    desk : address
+        Of what `learner` has laid out.
+    handle : address
+        Of the state.
+    x : float64 array, shape (d,)
+        Values in the order of the user's columns.
+    code : int
+        The row's class, for which the state has room.
+    w : float
+        Its weight.
+
+    Returns
+    -------
+    int
+        `UNSURE`, or the detail with which `mist.engine.stream.run` came back times 8, plus the
+        reason.
+    """
+    run_at, order, n_numeric, ranks, holes = parts_of(desk)
+    row, codes, weights = np.empty((1, order.size)), np.empty(1, np.int64), np.empty(1)
+    good, whole = _take(x, order, n_numeric, row)
+    if not (good and (whole or holes) and 0.0 < w <= LARGEST_WEIGHT):
+        return UNSURE
+    codes[0], weights[0] = code, w
+    start = np.int64(0)
+    _, reason, detail = _call_run(
+        run_at, (handle, row, codes, weights, start, ranks, None, None, None)
+    )
+    return detail * _REASONS + reason
+
+
+@allocating
+def predict_row(desk, handle, x):
+    """Class code of a row, or `UNSURE`; -1 where nothing is known.
+
+    Parameters
+    ----------
+    desk : address
+        Of what `predictor` has laid out.
+    handle, x
+        As for `learn_row`.
+    """
+    predict_at, order, n_numeric, ranks, holes = parts_of(desk)
+    row, out = np.empty((1, order.size)), np.empty(1, np.int64)
+    good, whole = _take(x, order, n_numeric, row)
+    if not (good and (whole or holes)):
+        return UNSURE
+    if holes:
+        _call_predict_rows(predict_at, (handle, row, ranks, out, None, True))
+    else:
+        _call_predict_rows(predict_at, (handle, row, ranks, out, None, None))
+    return out[0]
+
+
+_ANY = Address(types.none)
+_ROW = types.Array(types.float64, 1, "A")
+_WAY = tuple[Any, Handle]
+
+
+def learner(handle: Handle, order: Array, n_numeric: int, ranks: Array, holes: bool) -> _WAY:
+    """The way into `learn_row` for the layout of a handle, and the desk that goes with it.
+
+    Parameters
+    ----------
+    handle : Handle
+        Of the state.
+    order : ndarray of int64, shape (d,)
+        Internal order of the columns.
+    n_numeric : int
+        Columns that are not 0/1.
+    ranks : ndarray of int64, shape (n_codes,)
+        Place of each class among the sorted labels.
+    holes : bool
+        Whether a row with missing values is plain, too.
+    """
+    row, codes, weights = np.empty((1, 1)), np.empty(1, np.int64), np.empty(1)
+    at = handle.layout.address(run, (row, codes, weights, 0, codes, None, None, None))
+    desk = Handle((at, order, n_numeric, ranks, holes))
+    return learn_row.whole.compile((desk.layout.type, _ANY, _ROW, types.int64, types.float64)), desk
+
+
+def predictor(handle: Handle, order: Array, n_numeric: int, ranks: Array, holes: bool) -> _WAY:
+    """The way into `predict_row`, and the desk that goes with it, as for `learner`."""
+    row, codes = np.empty((1, 1)), np.empty(1, np.int64)
+    at = handle.layout.address(predict_rows, (row, codes, codes, None, True if holes else None))
+    desk = Handle((at, order, n_numeric, ranks, holes))
+    return predict_row.whole.compile((desk.layout.type, _ANY, _ROW)), desk
+
+
+def told(done: int) -> tuple[int, int]:
+    """Reason and detail from what `learn_row` returned."""
+    return done % _REASONS, done // _REASONS
