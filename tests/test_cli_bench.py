@@ -293,6 +293,8 @@ def test_an_interrupt_of_the_real_processes(here):
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
+        # Whatever runs the tests in the background may ignore the signal, and so would this.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     )
     while grid.poll() is None and not list(here.rglob("*.json")):
         time.sleep(0.01)

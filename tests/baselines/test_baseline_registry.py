@@ -34,6 +34,7 @@ PUBLISHED = {
     "random_state": None,
     "rows_per_split": 500,
     "sketch_size": 64,
+    "sketch_dtype": "float64",
     "smoothing": 0.001,
     "split_test": "gap",
     "thresholds": "medians",

@@ -46,7 +46,7 @@ MIN_ROOM = 4
 SMALL_ROOM = 12
 """Up to this size, a block grows by two rows; beyond, by half."""
 
-LEAST_SPARE = 8192
+LEAST_SPARE = 32768
 """Bytes that the pool of the sketches has to spare at least when it was too small."""
 
 NODE = np.dtype(

@@ -53,9 +53,20 @@ def count_at_most(table, start, n, bounds, found):
     for j in range(bounds.size):
         found[j] = 0.0
     more = float(stride)
-    for k in range(stride - 1, n, stride):
+    k = start + stride - 1
+    while k + 3 * stride < start + n:
         for j in range(bounds.size):
-            found[j] += more if table[start + k, j] <= bounds[j] else 0.0
+            bound = bounds[j]
+            first, second = table[k, j], table[k + stride, j]
+            third, fourth = table[k + 2 * stride, j], table[k + 3 * stride, j]
+            one = (more if first <= bound else 0.0) + (more if second <= bound else 0.0)
+            two = (more if third <= bound else 0.0) + (more if fourth <= bound else 0.0)
+            found[j] += one + two
+        k += 4 * stride
+    while k < start + n:
+        for j in range(bounds.size):
+            found[j] += more if table[k, j] <= bounds[j] else 0.0
+        k += stride
     # What is left is in a window of one row less; at the end, some of it is counted already.
     last = float(n - (stride - 1))
     for j in range(bounds.size):
