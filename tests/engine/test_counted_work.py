@@ -10,7 +10,7 @@ from numba import config
 from numba.core.runtime import _nrt_python, rtsys
 
 from mist import MistClassifier
-from mist.engine import growth, passage
+from mist.engine import growth
 
 compiled = pytest.mark.skipif(config.DISABLE_JIT, reason="counts what compiled code does")
 MODELS = {
@@ -67,7 +67,7 @@ def test_no_memory_is_asked_for_by_the_row(make):
 def test_the_compiled_loop_is_seldom_left(monkeypatch, make, rows, most):
     """For larger arrays and for attempts to split, which no row needs."""
     X, y = stream(rows)
-    calls = counted(monkeypatch, passage, "run")
+    calls = counted(monkeypatch, growth, "advance")
     make().partial_fit(X, y)
     assert 1 <= len(calls) <= most
 
