@@ -10,7 +10,7 @@ import pytest
 
 from mist.engine import passage, state
 from mist.engine.leaves.gaussian import GAUSSIAN
-from mist.engine.state import CELL, LEAF, LEVELS, NODE, TOTALS, Options, sketch_plan
+from mist.engine.state import CELL, LEAF, LEAST_SPARE, LEVELS, NODE, TOTALS, Options, sketch_plan
 from paper import paper_tree
 
 NEVER = 10**9
@@ -32,7 +32,7 @@ def most_bytes(d, n_classes, n_leaves, n_sketched, rows, k=64):
         cells * (CELL.itemsize + 8 * 3 * d)  # records and moments
         + cells * (2 * LEVELS + 8 * 2 * d + 8 * d)  # sizes of levels, ends and medians
         + 4 * cells * 4  # the table is at least half empty, and a power of two
-        + 8 * d * max(pool + pool // 6, pool + 8192 // (8 * d))
+        + 8 * d * max(pool + pool // 4, pool + LEAST_SPARE // (8 * d))
         + math.ceil(1.25 * 2 * n_leaves + 2) * NODE.itemsize
         + math.ceil(1.25 * n_leaves + 2) * (LEAF.itemsize + 8 * d)
         + 2 * 8 * d  # running moments
@@ -90,7 +90,7 @@ def test_arrays_grow_seldom_whatever_their_size(monkeypatch):
         cells.clear()
     # Ten times as much takes as many steps more as the step's factor goes into ten.
     for before, after in pairwise(often):
-        assert after[0] - before[0] <= math.log(10) / math.log(7 / 6) + 3
+        assert after[0] - before[0] <= math.log(10) / math.log(5 / 4) + 3
         assert after[1] - before[1] <= math.log(10) / math.log(5 / 4) + 3
 
 
