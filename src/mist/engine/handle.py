@@ -94,7 +94,7 @@ class Layout:
 
     def entry(self, function: Any, arguments: tuple[Any, ...]) -> Any:
         """The way into a compiled function that takes a handle before its other arguments."""
-        key = (function, *map(_kind, arguments))
+        key = (function, *map(kind_of_value, arguments))
         if key not in self.entries:
             self.entries[key] = function.whole.compile(self._types(arguments))
         return self.entries[key]
@@ -119,16 +119,18 @@ class Handle:
     ----------
     parts : tuple
         Named tuples of arrays, numbers and None; kept as long as the handle.
+    kinds : list or None
+        What `kind_of_value` says of each part, where that is known.
     """
 
     __slots__ = ("address", "layout", "memory", "parts")
 
-    def __init__(self, parts: tuple[Any, ...]) -> None:
+    def __init__(self, parts: tuple[Any, ...], kinds: list[Any] | None = None) -> None:
         self.parts = parts
         self.address: Any = parts
         if not compiles():
             return
-        kind = _kind(parts)
+        kind = kind_of_value(parts) if kinds is None else (type(parts), *kinds)
         self.layout = _LAYOUTS.get(kind) or _LAYOUTS.setdefault(kind, Layout(parts))
         self.memory = np.empty(self.layout.words, np.int64)
         self.address = self.memory.ctypes.data
@@ -144,12 +146,12 @@ class Handle:
         return self.layout.entry(function, arguments)(self.address, *arguments)
 
 
-def _kind(value: Any) -> Any:
+def kind_of_value(value: Any) -> Any:
     """What the type in compiled code depends on, found sooner than that type."""
     if isinstance(value, np.ndarray):
         return type(value), value.dtype, value.ndim, value.flags.c_contiguous
     if isinstance(value, tuple):
-        return type(value), *map(_kind, value)
+        return type(value), *map(kind_of_value, value)
     return type(value)
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from mist.engine.arrays import grown
 from mist.engine.arrays import wider as with_columns
 from mist.engine.compiled import allocating, exact, inlined
-from mist.engine.handle import Handle
+from mist.engine.handle import Handle, kind_of_value
 from mist.engine.leafmodel import LeafModel, kind_of, view_of
 from mist.engine.records import new_records
 
@@ -173,6 +173,10 @@ NO_GLANCE = Glance(0.0, 1.0, False, 1.0, 0.0)
 """Every leaf that is due is examined."""
 
 
+_PARTS = ("tree", "missing", "sketch", "model", "binary", "options", "conformity", "glance")
+"""What compiled code takes of a state, in this order."""
+
+
 @dataclass
 class State:
     """All arrays of one model."""
@@ -186,38 +190,40 @@ class State:
     conformity: Any = None  # a `mist.engine.conformity.Conformity`, or None
     glance: Glance = NO_GLANCE
     _handle: ClassVar[Handle | None] = None
+    _kinds: ClassVar[dict[str, Any]]
 
     def __setattr__(self, name: str, value: Any) -> None:
         # A handle leads to the arrays that it was made of.
-        vars(self)["_handle"] = None
+        own = vars(self)
+        own["_handle"] = None
+        own.setdefault("_kinds", {}).pop(name, None)
         super().__setattr__(name, value)
 
     def __getstate__(self) -> dict[str, Any]:
         return {f.name: getattr(self, f.name) for f in fields(self)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        vars(self).update(state, _handle=None)
+        vars(self).update(state, _handle=None, _kinds={})
 
     @property
     def handle(self) -> Handle:
         """The arrays as compiled functions take them, until one of them is replaced."""
         handle: Handle | None = self._handle
         if handle is None:
-            binary = self.binary
-            handle = Handle(
-                (
-                    self.tree,
-                    self.missing,
-                    self.sketch,
-                    self.model,
-                    binary,
-                    self.options,
-                    self.conformity,
-                    self.glance,
-                )
-            )
+            parts = tuple(getattr(self, name) for name in _PARTS)
+            handle = Handle(parts, [self._kind_of(name) for name in _PARTS])
             vars(self)["_handle"] = handle
         return handle
+
+    def _kind_of(self, name: str) -> Any:
+        """What the type of a part in compiled code depends on, found once for each that is set."""
+        kinds = self._kinds
+        if name not in kinds:
+            found = kind_of_value(getattr(self, name))
+            if name == "binary":  # set along with others
+                return found
+            kinds[name] = found
+        return kinds[name]
 
     @property
     def kind(self) -> LeafModel:
