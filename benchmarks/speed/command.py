@@ -58,7 +58,7 @@ def main(words=None):
                 measure_growth(book, own, options, console)
             elif not options.memory:
                 measure_streams(book, own, options, console)
-            if not options.growth:
+            if options.memory or not (options.growth or options.only):
                 memory.measure_all(book, own)
         if not (options.growth or options.memory or options.no_cold):
             cold.measure_all(book, options.rounds)

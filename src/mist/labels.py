@@ -76,14 +76,17 @@ def _distinct(y: Array) -> tuple[Array, Array, Array]:
     if y.dtype.kind in "iu" and len(y):
         low, high = int(y.min()), int(y.max())
         if high - low < 2 * len(y):
-            offset = (y - y.dtype.type(low)).astype(np.intp)
+            # Of narrow signed types, the difference of two values may not fit.
+            wide = y.astype(np.int64) if y.dtype.kind == "i" else y
+            offset = (wide - wide.dtype.type(low)).astype(np.intp)
             first = np.full(high - low + 1, -1, dtype=np.intp)
             # The last of equal places is what stays.
             first[offset[::-1]] = np.arange(len(y) - 1, -1, -1)
             present = np.flatnonzero(first >= 0)
             place = np.empty(len(first), dtype=np.intp)
             place[present] = np.arange(len(present))
-            return y.dtype.type(low) + present.astype(y.dtype), first[present], place[offset]
+            distinct = (present.astype(wide.dtype) + wide.dtype.type(low)).astype(y.dtype)
+            return distinct, first[present], place[offset]
     return np.unique(y, return_index=True, return_inverse=True)
 
 

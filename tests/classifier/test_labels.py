@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 from material import EAGER, fingerprint
 
+from mist.labels import _distinct
 from paper import paper_tree
 
 
@@ -222,3 +223,26 @@ def test_whole_numbers_beyond_64_bits_are_refused():
             paper_tree().partial_fit([[0.0], [1.0]], [label, 1])
     model = paper_tree().partial_fit([[0.0], [9.0]], [2**63 - 1, -(2**63)])
     assert model.classes_.tolist() == [-(2**63), 2**63 - 1]
+
+
+@pytest.mark.parametrize(
+    ("dtype", "low", "high"),
+    [
+        (np.int8, -128, 128),
+        (np.uint8, 0, 256),
+        (np.int16, -300, 300),
+        (np.int64, -(2**63), -(2**63) + 50),
+        (np.int64, 2**63 - 50, 2**63),
+        (np.int64, -(2**63), 2**63),
+        (np.uint64, 2**64 - 50, 2**64),
+        (np.int64, 7, 8),
+    ],
+)
+@pytest.mark.parametrize("n", [0, 1, 400])
+def test_whole_numbers_are_told_apart_as_numpy_does(dtype, low, high, n):
+    y = np.random.default_rng(n).integers(low, high, n, dtype=dtype)
+    for got, expected in zip(
+        _distinct(y), np.unique(y, return_index=True, return_inverse=True), strict=True
+    ):
+        np.testing.assert_array_equal(got, expected)
+        assert got.dtype == expected.dtype

@@ -5,6 +5,7 @@ import pytest
 from material import BINARY, EAGER, fingerprint, mixed_rows
 from scipy import sparse
 
+from mist import MistClassifier
 from paper import paper_tree
 
 X, Y = mixed_rows(0)
@@ -349,3 +350,22 @@ def test_other_values_than_0_and_1_are_refused_by_name():
     with pytest.raises(ValueError, match=r"categorical column 'wet' holds .* at row 4"):
         model.partial_fit(frame, Y)
     assert vars(model) == before
+
+
+def test_rows_without_names_replace_the_names_of_rows_before():
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame({"width": [0.0, 1.0], "height": [1.0, 0.0], "depth": [1.0, 1.0]})
+    model = MistClassifier().fit(frame, [0, 1])
+    assert model.feature_names_in_.tolist() == ["width", "height", "depth"]
+    model.fit(np.array([[0.0, 1.0], [1.0, 0.0]]), [0, 1])
+    assert not hasattr(model, "feature_names_in_")
+    assert model.n_features_in_ == 2
+    assert model.predict([[0.0, 1.0]]).tolist() == [0]
+
+
+@pytest.mark.parametrize("shape", [(0, 2), (2, 0), (4,), (2, 2, 1)])
+def test_rows_of_no_use_are_refused_at_the_start(shape):
+    model = MistClassifier()
+    with pytest.raises(ValueError, match=r"array|sample|feature"):
+        model.partial_fit(np.zeros(shape), np.zeros(shape[0], int))
+    assert not hasattr(model, "n_features_in_")

@@ -247,6 +247,7 @@ def test_a_handle_keeps_its_arrays():
 def test_several_threads_may_ask_at_once(leaf):
     model = paper_tree(leaf, **EAGER).partial_fit(X, Y)
     expected = model.predict(X).tolist()
+    model = pickle.loads(pickle.dumps(model))  # without a handle: all threads make one
     with ThreadPoolExecutor(4) as pool:
         answers = pool.map(lambda _: [model.predict_one(x) for x in X], range(4))
     assert list(answers) == [expected] * 4

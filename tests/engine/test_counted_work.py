@@ -59,6 +59,7 @@ def test_no_memory_is_asked_for_by_the_row(make):
         work()
         return int(rtsys.get_allocation_stats().alloc - before)
 
+    assert asked(lambda: model.partial_fit(X[:1000], y[:1000])) < 100
     assert asked(lambda: model.predict(X)) == asked(lambda: model.predict(X[:10])) < 100
     assert asked(lambda: model.predict_proba(X)) == asked(lambda: model.predict_proba(X[:10]))
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from mist.engine import growth
 from mist.engine.criterion import TIE, best_splits, most_gain, radius
 from mist.engine.glance import glance_room, must_fail
-from mist.engine.state import NO_GLANCE, Glance
+from mist.engine.state import NO_GLANCE, TOTALS, Glance, sketch_plan
 from mist.engine.thresholds import median_candidates, midpoint, observed_cells
 from paper import paper_tree
 
@@ -150,10 +150,26 @@ def test_at_a_radius_below_the_tie_threshold_every_leaf_is_examined():
     state = paper_tree(grace_period=NEVER).partial_fit(X, y)._state
     room = room_for(state, 5)
     gap_at(state)
-    for tie in (0.0, 1.0):
-        glance = Glance(0.04 * len(X) / np.log(10.0), 1.0, False, 0.1, tie)
-        if tie:
-            assert not must_fail(glance, state.tree, state.sketch, 0, 4, room)
+    # A radius of 2 is above all that can be gained.
+    for tie in (0.0, 3.0):
+        glance = Glance(4.0 * len(X) / np.log(10.0), 1.0, False, 0.1, tie)
+        assert must_fail(glance, state.tree, state.sketch, 0, 4, room) == (tie == 0.0)
+
+
+def test_an_empty_sketch_takes_a_closer_look():
+    X, y = stream(5)
+    weights = np.where(y == 0, 1e-9, 1.0)  # no copy of a row of class 0 is sketched
+    state = paper_tree(grace_period=NEVER).partial_fit(X, y, sample_weight=weights)._state
+    assert state.tree.cells.used[0] == 0
+    glance = Glance(4.0 * len(X) / np.log(10.0), 1.0, False, 0.1, 0.0)
+    assert not must_fail(glance, state.tree, state.sketch, 0, 4, room_for(state, 5))
+
+
+@pytest.mark.parametrize("k", [8, 64, 8000, 32768])
+def test_there_is_room_for_the_largest_sketch(k):
+    state = paper_tree(grace_period=NEVER, sketch_size=k).partial_fit([[0.0]], [0])._state
+    room = room_for(state, 1)
+    assert room.values.size == room.weights.size == sketch_plan(k)[TOTALS].max() + 2
 
 
 def test_a_midpoint_is_never_the_upper_of_two_neighbours():

@@ -52,9 +52,9 @@ def compiled():
     engine = [module for name, module in sys.modules.items() if name.startswith("mist.")]
     found = {id(f): f for module in engine for f in vars(module).values()}
     return {
-        f.py_func.__qualname__: len(f.signatures)
+        f.py_func.__qualname__: len(f.whole.signatures)
         for f in found.values()
-        if hasattr(f, "signatures") and hasattr(f, "py_func")
+        if hasattr(f, "whole") and hasattr(f, "py_func")
     }
 
 

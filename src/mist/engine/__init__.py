@@ -4,10 +4,12 @@
 ``state``                 the arrays that are the tree, and how they grow
 ``random``                counter-based random numbers
 ``kll``                   columnar KLL quantile sketch, one a cell
+``precision``             sketches in single precision
+``view``                  sorted columns of the sketches, for MIST-K
 ``moments``               Welford moments and the Gaussian log density (MIST-G)
-``density``               sketch log density (MIST-K)
 ``thresholds``            candidate thresholds and the class masses left of them
 ``criterion``             split gains, confidence radii and the split test
+``glance``                attempts to split that must fail, told at a glance
 ``inheritance``           what two children get from their parent
 ``stream``                route, learn, predict, test-then-train
 ``growth``                split attempts: the rare work between compiled runs

@@ -103,12 +103,6 @@ class Compiled:
     def _numba_type_(self) -> Any:
         return self.part._numba_type_
 
-    @property
-    def signatures(self) -> list[Any]:
-        """For which types the function has been compiled whole."""
-        found: list[Any] = self.whole.signatures
-        return found
-
     def __call__(self, *arguments: Any, **named: Any) -> Any:
         """Call the function from Python."""
         return self.whole(*arguments, **named)

@@ -207,7 +207,8 @@ def radius(
     0.172
     """
     tests = 2 * n_features * n_thresholds if bound == "mcdiarmid" and union_bound else 1
-    return float(confidence_radius(squared_scale(bound, n_classes, entropy), tests, delta, n))
+    squared = squared_scale(bound, n_classes, entropy)
+    return float(confidence_radius(squared, tests, float(delta), float(n)))
 
 
 def squared_scale(bound: str, n_classes: int = 2, entropy: bool | None = None) -> float:

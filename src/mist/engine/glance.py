@@ -20,7 +20,7 @@ from mist.engine.criterion import (
     most_gain,
     split_gain,
 )
-from mist.engine.state import TOTALS
+from mist.engine.state import LEVELS, TOTALS
 from mist.engine.thresholds import class_median, left_mass, midpoint
 
 
@@ -39,7 +39,7 @@ def glance_room(sketch, cells, medians):
     n = np.int64(0)
     # The bare test for None comes first: only then is the rest not compiled without sketches.
     if sketch is not None:
-        n = sketch.plan[TOTALS, -1] + 2
+        n = sketch.plan[TOTALS, LEVELS] + 2
     column = np.empty((2, n))
     return Room(cells, medians, column[0], column[1])
 
@@ -55,6 +55,9 @@ def must_fail(glance, tree, sketch, leaf, n_numeric, room):
     n, cell = 0, tree.leaves.first[leaf]
     while cell >= 0:
         if tree.cells.count[cell] > 0.0:
+            # A sketch may be empty beside weights below 1: the full test leaves such a class out.
+            if tree.cells.start[cell] >= 0 and tree.cells.used[cell] == 0:
+                return False
             room.cells[n] = cell
             n += 1
         cell = tree.cells.next[cell]

@@ -1,7 +1,7 @@
 """The arrays that are the tree, and how they grow.
 
 Everything a model has learnt is in the arrays below, grouped into named tuples that the
-compiled functions take as arguments. The groups `Missing` and `Sketch` are ``None`` until they are
+compiled functions take as arguments, or find at an address. The groups `Missing` and `Sketch` are ``None`` until they are
 needed, and then the code that would use them is never compiled. What a leaf predictor keeps beside
 them is told in `mist.engine.leafmodel`.
 """
@@ -135,7 +135,7 @@ class Sketch(NamedTuple):
     items: Any  # float64 or float32 (pool rows, numeric columns)
     sizes: Any  # int16 or int32 (cells, LEVELS): stored rows a level
     ends: Any  # as items (cells, 2, numeric columns): exact LOW and HIGH
-    medians: Any  # as items (cells, numeric columns): of the cell as it was at `median_at`
+    medians: Any  # as items (cells, numeric columns): as of `median_at`; some may be of later
     plan: Any  # int64 (3, most of LEVELS + 1 and the number of rooms): ROOMS, TOTALS, CAPS
 
 
@@ -464,7 +464,8 @@ def widen(state: State, n_more: int, sketch_size: int | None) -> None:
         for trial in batch.trials:
             widen(trial.state, n_more, sketch_size)
         state.trials[leaf] = batch._replace(used=wider(batch.used))
-    tree.nodes.feature[tree.nodes.feature >= at] += n_more
+    for columns in (tree.nodes.feature, tree.leaves.best, tree.leaves.second):
+        columns[columns >= at] += n_more
     tree.counters[N_CONSTANT] += n_more
     products = tree.products
     if state.options.products:

@@ -148,8 +148,8 @@ def dense_grid(tree, sketch, cells, m):
         low, high = np.inf, -np.inf
         for cell in cells:
             if tree.cells.start[cell] >= 0:
-                low = min(low, sketch.ends[cell, LOW, j])
-                high = max(high, sketch.ends[cell, HIGH, j])
+                low = min(low, float(sketch.ends[cell, LOW, j]))
+                high = max(high, float(sketch.ends[cell, HIGH, j]))
         if low < high:
             for i in range(m):
                 out[i, j] = low + (high - low) * (i + 1) / (m + 1)

@@ -99,8 +99,8 @@ def _densities(cells, sketch, view, cell, X, i, room, options):
     half = room.density
     for j in range(d):
         x = value[j]
-        top = upper[j] if rank[j] + HALF_WINDOW < 1.0 else ends[cell, HIGH, j]
-        bottom = lower[j] if rank[j] - HALF_WINDOW > 0.0 else ends[cell, LOW, j]
+        top = upper[j] if rank[j] + HALF_WINDOW < 1.0 else float(ends[cell, HIGH, j])
+        bottom = lower[j] if rank[j] - HALF_WINDOW > 0.0 else float(ends[cell, LOW, j])
         # Outside all values the window reaches to x: else ties at an end would leave no width.
         spacing = max(top, x) - min(bottom, x)
         half[j] = options.bandwidth * (
