@@ -1,9 +1,9 @@
 """The arrays that are the tree, and how they grow.
 
 Everything a model has learnt is in the arrays below, grouped into named tuples that the
-compiled functions take as arguments, or find at an address. The groups `Missing` and `Sketch` are ``None`` until they are
-needed, and then the code that would use them is never compiled. What a leaf predictor keeps beside
-them is told in `mist.engine.leafmodel`.
+compiled functions take as arguments, or find at an address. The groups `Missing` and `Sketch` are
+``None`` until they are needed, and then the code that would use them is never compiled. What a leaf
+predictor keeps beside them is told in `mist.engine.leafmodel`.
 """
 
 from __future__ import annotations
