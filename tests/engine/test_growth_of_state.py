@@ -32,7 +32,7 @@ def most_bytes(d, n_classes, n_leaves, n_sketched, rows, k=64):
         cells * (CELL.itemsize + 8 * 3 * d)  # records and moments
         + cells * (2 * LEVELS + 8 * 2 * d + 8 * d)  # sizes of levels, ends and medians
         + 4 * cells * 4  # the table is at least half empty, and a power of two
-        + 8 * d * max(pool + pool // 4, pool + LEAST_SPARE // (8 * d))
+        + 8 * d * (pool + max(pool // 4, LEAST_SPARE // (8 * d)))
         + math.ceil(1.25 * 2 * n_leaves + 2) * NODE.itemsize
         + math.ceil(1.25 * n_leaves + 2) * (LEAF.itemsize + 8 * d)
         + 2 * 8 * d  # running moments

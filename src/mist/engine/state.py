@@ -9,6 +9,7 @@ predictor keeps beside them is told in `mist.engine.leafmodel`.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, fields
+from functools import cache
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -46,7 +47,7 @@ MIN_ROOM = 4
 SMALL_ROOM = 12
 """Up to this size, a block grows by two rows; beyond, by half."""
 
-LEAST_SPARE = 32768
+LEAST_SPARE = 2**15
 """Bytes that the pool of the sketches has to spare at least when it was too small."""
 
 NODE = np.dtype(
@@ -279,6 +280,11 @@ def _rooms(totals: Array) -> list[int]:
 
 def sketch_plan(sketch_size: int) -> np.ndarray:
     """`Sketch.plan` for sketches whose top level holds ``sketch_size`` rows."""
+    return _planned(sketch_size).copy()
+
+
+@cache
+def _planned(sketch_size: int) -> np.ndarray:
     caps = [max(8, int(sketch_size * (2 / 3) ** depth + 0.5)) for depth in range(LEVELS)]
     totals = np.concatenate([[0], np.cumsum(caps)])
     rooms = _rooms(totals)
