@@ -10,7 +10,7 @@ import pytest
 
 from mist.engine import passage, state
 from mist.engine.leaves.gaussian import GAUSSIAN
-from mist.engine.state import CELL, LEAF, LEAST_SPARE, LEVELS, NODE, TOTALS, Options, sketch_plan
+from mist.engine.state import CELL, LEAF, LEVELS, NODE, SPARE_ROWS, TOTALS, Options, sketch_plan
 from paper import paper_tree
 
 NEVER = 10**9
@@ -32,7 +32,7 @@ def most_bytes(d, n_classes, n_leaves, n_sketched, rows, k=64):
         cells * (CELL.itemsize + 8 * 3 * d)  # records and moments
         + cells * (2 * LEVELS + 8 * 2 * d + 8 * d)  # sizes of levels, ends and medians
         + 4 * cells * 4  # the table is at least half empty, and a power of two
-        + 8 * d * (pool + max(pool // 4, LEAST_SPARE // (8 * d)))
+        + 8 * d * (pool + max(pool // 4, SPARE_ROWS))
         + math.ceil(1.25 * 2 * n_leaves + 2) * NODE.itemsize
         + math.ceil(1.25 * n_leaves + 2) * (LEAF.itemsize + 8 * d)
         + 2 * 8 * d  # running moments

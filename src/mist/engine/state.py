@@ -47,8 +47,8 @@ MIN_ROOM = 4
 SMALL_ROOM = 12
 """Up to this size, a block grows by two rows; beyond, by half."""
 
-LEAST_SPARE = 2**15
-"""Bytes that the pool of the sketches has to spare at least when it was too small."""
+SPARE_ROWS, SPARE_BYTES = 64, 2**16
+"""What the pool of the sketches has to spare at least when it was too small: the lesser of both."""
 
 NODE = np.dtype(
     [
@@ -433,7 +433,8 @@ def _enlarge_pool(state: State, n_rows: int, cell: int) -> None:
     if cell >= 0:
         room = state.tree.cells.room[cell]
         held += int(sketch.plan[ROOMS, room + 1] - sketch.plan[ROOMS, room])
-    n = held + max(held // 4, LEAST_SPARE // (d * sketch.items.itemsize))
+    spare = min(SPARE_ROWS, SPARE_BYTES // (d * sketch.items.itemsize))
+    n = held + max(held // 4, spare)
     items = np.zeros((n, d), sketch.items.dtype)
     model = state.kind.with_pool(state.model, n)
     gather(state.tree, sketch, view_of(state.model), items, view_of(model), False, cell)
