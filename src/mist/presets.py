@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
+
+from mist.variants import Variants, write_option
 
 if TYPE_CHECKING:
     from mist.classifier import MistClassifier
@@ -17,6 +19,7 @@ __all__ = [
     "PAPER_SETTINGS",
     "PRESETS",
     "Preset",
+    "check_known",
     "find_preset",
     "make_model",
     "unknown_name",
@@ -90,7 +93,7 @@ def _ablation(title: str, **parameters: Any) -> Preset:
     return Preset(title, {**PAPER_SETTINGS, **parameters})
 
 
-PRESETS: Mapping[str, Preset] = {
+_PRESETS: Mapping[str, Preset] = {
     "mist": Preset(
         "MIST",
         {},
@@ -175,7 +178,48 @@ PRESETS: Mapping[str, Preset] = {
     "mist-g-gaussian-inheritance": _ablation("MIST-G with GaussianInheritance", inheritance="mass"),
     "mist-g-sketch-inherit": _ablation("MIST-G with SketchInherit", inheritance="sketch"),
 }
-"""Every preset by the name used on the command line."""
+
+
+def _vary(name: str, preset: Preset, options: Mapping[str, Any]) -> Preset:
+    """A preset with other parameters, of its trees if it is a forest."""
+    from inspect import signature
+
+    from mist.classifier import MistClassifier  # compiled code: only when a variant is wanted
+
+    check_known(name, options, [*signature(MistClassifier).parameters])
+    changed = ", ".join(f"{option}={write_option(value)}" for option, value in options.items())
+    return replace(
+        preset, title=f"{preset.title}, {changed}", parameters={**preset.parameters, **options}
+    )
+
+
+def check_known(name: str, options: Iterable[str], known: Iterable[str]) -> None:
+    """Refuse options that a model does not have.
+
+    Parameters
+    ----------
+    name : str
+        The model.
+    options, known : iterable of str
+        Options asked for, and all there are.
+
+    Raises
+    ------
+    ValueError
+        Names the option and the nearest that there is.
+
+    Examples
+    --------
+    >>> check_known("mist-g", ["delta"], ["delta", "discount"])
+    """
+    names = list(known)
+    for option in options:
+        if option not in names:
+            raise unknown_name(f"option of {name}", option, names)
+
+
+PRESETS: Mapping[str, Preset] = Variants(_PRESETS, _vary)
+"""Every preset by the name used on the command line; ``mist-g+delta=0.01`` is a variant of one."""
 
 
 def unknown_name(what: str, name: str, known: Iterable[str]) -> ValueError:
@@ -218,7 +262,7 @@ def find_preset(name: str) -> Preset:
     Parameters
     ----------
     name : str
-        A key of `PRESETS`.
+        A key of `PRESETS`, or a variant of one.
 
     Returns
     -------

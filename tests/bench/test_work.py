@@ -94,7 +94,7 @@ def test_an_error_in_a_run_becomes_its_record(monkeypatch, error, text):
     def fail(*_, **__):
         raise error
 
-    monkeypatch.setattr(work, "evaluate", fail)
+    monkeypatch.setattr(work, "iter_evaluate", fail)
     record = perform(Run("iris", "ncm", 1, "honest"))
     assert record.failed
     assert record.error.startswith(text)
@@ -108,7 +108,7 @@ def test_an_interrupt_is_not_an_outcome(monkeypatch, error):
     def stop(*_, **__):
         raise error
 
-    monkeypatch.setattr(work, "evaluate", stop)
+    monkeypatch.setattr(work, "iter_evaluate", stop)
     with pytest.raises(error):
         perform(Run("iris", "ncm", 1, "honest"))
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from mist import baselines
-from mist.presets import PRESETS, make_model, unknown_name
+from mist.presets import PRESETS, Preset, check_known, make_model, unknown_name
+from mist.variants import Variants, join_name, write_option
 
 __all__ = ["METHODS", "Method", "make"]
 
@@ -44,6 +45,10 @@ class Method:
     """Whether it needs columns of like scale: distances, ridges and networks do."""
 
 
+def _of_preset(preset: Preset) -> Method:
+    return Method(preset.title, preset.group, None, preset.reference, preset.parameters)
+
+
 def _river(kind: str, title: str, reference: str) -> dict[str, Method]:
     """The two forms of a model of river."""
     return {
@@ -64,10 +69,7 @@ def _other(title: str, made_by: str, reference: str, *, scale: bool = False) -> 
 
 
 _ALL: Mapping[str, Method] = {
-    **{
-        name: Method(preset.title, preset.group, None, preset.reference, preset.parameters)
-        for name, preset in PRESETS.items()
-    },
+    **{name: _of_preset(preset) for name, preset in PRESETS.items()},
     **_river(
         "efdt",
         "EFDT",
@@ -133,13 +135,30 @@ _ALL: Mapping[str, Method] = {
     ),
 }
 
-METHODS: Mapping[str, Method] = {
-    name: method
-    for group in ("ours", "tree", "other", "ablation")
-    for name, method in _ALL.items()
-    if method.group == group
-}
-"""Every method by name, group after group."""
+
+def _vary(name: str, method: Method, options: Mapping[str, Any]) -> Method:
+    """A method with other arguments."""
+    if method.made_by is None:
+        return _of_preset(PRESETS[join_name(name, **options)])
+    from inspect import signature
+
+    check_known(name, options, [*signature(getattr(baselines, method.made_by)).parameters])
+    changed = ", ".join(f"{option}={write_option(value)}" for option, value in options.items())
+    return replace(
+        method, title=f"{method.title}, {changed}", parameters={**method.parameters, **options}
+    )
+
+
+METHODS: Mapping[str, Method] = Variants(
+    {
+        name: method
+        for group in ("ours", "tree", "other", "ablation")
+        for name, method in _ALL.items()
+        if method.group == group
+    },
+    _vary,
+)
+"""Every method by name, group after group; ``slda+shrinkage=0.1`` is a variant of one."""
 
 
 def make(

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from mist.baselines import METHODS
 from mist.bench.record import Record, Run
 from mist.bench.suites import SETTINGS
+from mist.variants import split_name
 
 __all__ = ["Cell", "Outcomes", "arrange", "group_of", "heading_of", "known", "title_of"]
 
@@ -281,8 +282,8 @@ def group_of(method: str) -> str:
 
 
 def _place(method: str) -> tuple[int, str]:
-    order = list(METHODS)
-    return (order.index(method) if method in METHODS else len(order), method)
+    order, base = list(METHODS), split_name(method)[0]
+    return (order.index(base) if base in order else len(order), method)
 
 
 def _refuse_twins(runs: Sequence[Run], what: str) -> None:

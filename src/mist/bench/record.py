@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from importlib import import_module
 from typing import Any, Literal
 
-__all__ = ["MEASURES", "Measure", "Record", "Run"]
+from mist.variants import write_option
+
+__all__ = ["MEASURES", "Measure", "Record", "Run", "Task", "Trial"]
 
 
 @dataclass(frozen=True)
@@ -102,10 +105,88 @@ class Run:
         """One text that no other run has."""
         return f"{self.protocol}/{self.dataset}/{self.method}/{self.seed}"
 
+    @property
+    def kind(self) -> tuple[str, str]:
+        """What runs that take about the same time share."""
+        return (self.method, self.dataset)
+
+
+@dataclass(frozen=True, order=True)
+class Trial:
+    """One call of an experiment that is no cell of the grid.
+
+    Examples
+    --------
+    >>> from mist.variants import join_name
+    >>> trial = Trial.of(join_name, base="mist-g", delta=0.2)
+    >>> trial.key
+    'mist.variants.join_name/base=mist-g,delta=0.2/0'
+    >>> trial.call()
+    'mist-g+delta=0.2'
+    """
+
+    experiment: str
+    """Module and name of the function, with a colon between them."""
+
+    arguments: tuple[tuple[str, Any], ...] = ()
+    """Its named arguments: numbers, texts, truth values and None."""
+
+    seed: int | None = 0
+    """Its argument ``seed``; the function has none if it draws nothing, and this is None."""
+
+    @classmethod
+    def of(cls, function: Callable[..., Any], /, **arguments: Any) -> Trial:
+        """Plan a call.
+
+        Parameters
+        ----------
+        function : callable
+            A function of a module, found again by its name.
+        **arguments
+            Its arguments, ``seed`` among them if it has one.
+
+        Returns
+        -------
+        Trial
+            The plan.
+        """
+        rest = tuple((k, v) for k, v in arguments.items() if k != "seed")
+        return cls(f"{function.__module__}:{function.__qualname__}", rest, arguments.get("seed"))
+
+    @property
+    def key(self) -> str:
+        """One text that no other trial has."""
+        name = self.experiment.replace(":", ".")
+        given = ",".join(f"{k}={write_option(v)}" for k, v in self.arguments)
+        return f"{name}/{given or 'plain'}/{self.seed or 0}"
+
+    @property
+    def kind(self) -> tuple[str, str]:
+        """What trials that take about the same time share."""
+        return (self.experiment, "")
+
+    def call(self) -> Any:
+        """Call the function.
+
+        Returns
+        -------
+        object
+            What it returns.
+        """
+        module, _, name = self.experiment.partition(":")
+        given = dict(self.arguments)
+        if self.seed is not None:
+            given["seed"] = self.seed
+        return getattr(import_module(module), name)(**given)
+
+
+Task = Run | Trial
+"""Whatever leaves a record behind."""
+
 
 @dataclass(frozen=True, eq=False)
 class Record:
-    """The outcome of one run.
+    """The outcome of one run, or of one trial.
 
     Examples
     --------
@@ -114,8 +195,9 @@ class Record:
     True
     """
 
-    run: Run
-    """What was run."""
+    run: Any
+    """What was run: a `Run`, or a `Trial` of which only `error`, `result` and `seconds` are
+    known."""
 
     error: str | None = None
     """Type and message of the error that ended it; None for a run that went through."""
@@ -130,8 +212,9 @@ class Record:
     """Training rows up to the end of each task."""
 
     curves: Mapping[str, Sequence[float]] = field(default_factory=dict)
-    """Curves over the stream, equally long in pairs: ``rows`` and ``windowed_accuracy``,
-    ``evaluation_rows`` and ``seen_accuracy``."""
+    """Curves over the stream, equally long in groups: ``rows`` and ``windowed_accuracy``,
+    ``evaluation_rows`` and ``seen_accuracy``; of trees ``growth_rows``, ``leaves``, ``splits``,
+    ``leaf_impurity`` and ``classes_per_leaf``."""
 
     recall: Mapping[str, float | None] = field(default_factory=dict)
     """Recall of each class on held-out rows at the end, by the label as text."""
@@ -141,6 +224,9 @@ class Record:
 
     settings: Mapping[str, Any] = field(default_factory=dict)
     """Parameters of the model that are not its defaults."""
+
+    result: Mapping[str, Any] = field(default_factory=dict)
+    """What a trial returned: numbers and texts, and lists of them."""
 
     seconds: float = 0.0
     """Wall-clock time of the whole run, loading and tests included."""

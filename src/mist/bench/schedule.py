@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
 
-from mist.bench.record import Record, Run
+from mist.bench.record import Record, Run, Task
 from mist.bench.store import forget, read_records, write_record
 from mist.bench.suites import SETTINGS
 from mist.bench.work import perform
@@ -47,7 +47,7 @@ class Progress:
 
 
 def iter_grid(
-    runs: Sequence[Run],
+    runs: Sequence[Task],
     folder: Path,
     *,
     jobs: int | None = None,
@@ -58,7 +58,7 @@ def iter_grid(
 
     Parameters
     ----------
-    runs : sequence of Run
+    runs : sequence of Run or Trial
         The plan.
     folder : Path
         Folder of the grid.
@@ -107,7 +107,7 @@ def iter_grid(
     if retry_failed:
         known = {run: record for run, record in known.items() if not record.failed}
     left = [run for run in runs if run not in known]
-    _fetch(run.dataset for run in left)
+    _fetch(run.dataset for run in left if isinstance(run, Run))
     yield _progress(None, known, runs, jobs)
     for record in _perform(left, jobs):
         write_record(folder, record)
@@ -116,7 +116,7 @@ def iter_grid(
 
 
 def run_grid(
-    runs: Sequence[Run],
+    runs: Sequence[Task],
     folder: Path,
     *,
     jobs: int | None = None,
@@ -162,7 +162,7 @@ def _fetch(names: Iterable[str]) -> None:
                 download(entry)
 
 
-def _perform(runs: Sequence[Run], jobs: int | None) -> Iterator[Record]:
+def _perform(runs: Sequence[Task], jobs: int | None) -> Iterator[Record]:
     from joblib import Parallel, delayed
     from joblib.externals.loky.process_executor import TerminatedWorkerError
 
@@ -191,7 +191,7 @@ def _stopped_by(error: BaseException) -> BaseException | None:
     return reason
 
 
-def _find_killer(waiting: dict[Run, None], jobs: int | None) -> Iterator[Record]:
+def _find_killer(waiting: dict[Task, None], jobs: int | None) -> Iterator[Record]:
     """Do the runs that may have been in work one by one, up to the one that kills its worker."""
     from joblib import Parallel, delayed, effective_n_jobs
     from joblib.externals.loky.process_executor import TerminatedWorkerError
@@ -210,7 +210,7 @@ def _find_killer(waiting: dict[Run, None], jobs: int | None) -> Iterator[Record]
 
 
 def _progress(
-    record: Record | None, known: dict[Run, Record], runs: Sequence[Run], jobs: int | None
+    record: Record | None, known: dict[Task, Record], runs: Sequence[Task], jobs: int | None
 ) -> Progress:
     return Progress(
         record,
@@ -221,7 +221,7 @@ def _progress(
     )
 
 
-def _time_left(known: dict[Run, Record], runs: Sequence[Run], jobs: int | None) -> float | None:
+def _time_left(known: dict[Task, Record], runs: Sequence[Task], jobs: int | None) -> float | None:
     """Time of the runs still to do, each as long as its like took, over the processes."""
     if len(known) == len(runs):
         return 0.0
@@ -232,13 +232,13 @@ def _time_left(known: dict[Run, Record], runs: Sequence[Run], jobs: int | None) 
     same: dict[tuple[str, str], list[float]] = defaultdict(list)
     methods: dict[str, list[float]] = defaultdict(list)
     for run, record in known.items():
-        same[run.method, run.dataset].append(record.seconds)
+        same[run.kind].append(record.seconds)
         if not record.failed:  # errors come early, and tell nothing of other data sets
-            methods[run.method].append(record.seconds)
+            methods[run.kind[0]].append(record.seconds)
     overall = fmean(record.seconds for record in known.values())
     left = 0.0
     for run in runs:
         if run not in known:
-            times = same.get((run.method, run.dataset)) or methods.get(run.method)
+            times = same.get(run.kind) or methods.get(run.kind[0])
             left += fmean(times) if times else overall
     return left / max(1, effective_n_jobs(jobs))

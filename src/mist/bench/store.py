@@ -6,10 +6,10 @@ import json
 from collections.abc import Iterable
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from mist import __version__
-from mist.bench.record import Record, Run
+from mist.bench.record import Record, Run, Task, Trial
 from mist.bench.work import describe
 from mist.files import write_text
 
@@ -24,6 +24,8 @@ __all__ = [
 
 _FORMAT = 1
 
+AnyTask = TypeVar("AnyTask", Run, Trial, Task)
+
 
 class StoreError(ValueError):
     """A result file was written under other settings than those asked for now.
@@ -35,27 +37,31 @@ class StoreError(ValueError):
     """
 
 
-def path_of(folder: Path, run: Run) -> Path:
+def path_of(folder: Path, run: Task) -> Path:
     """Return where the result file of a run belongs.
 
     Parameters
     ----------
     folder : Path
         Folder of the grid.
-    run : Run
+    run : Run or Trial
         The run.
 
     Returns
     -------
     Path
-        ``folder/runs/PROTOCOL/DATASET/METHOD-SEED.json``.
+        ``folder/runs/PROTOCOL/DATASET/METHOD-SEED.json`` for a run, and for a trial
+        ``folder/trials/FUNCTION/ARGUMENTS-SEED.json``.
 
     Examples
     --------
     >>> path_of(Path("out"), Run("iris", "ncm", 42, "paper")).as_posix()
     'out/runs/paper/iris/ncm-42.json'
+    >>> path_of(Path("out"), Trial("mist.x:f", (("n", 2),), 7)).as_posix()
+    'out/trials/mist.x.f/n=2-7.json'
     """
-    return folder / "runs" / run.protocol / run.dataset / f"{run.method}-{run.seed}.json"
+    place, last = run.key.rsplit("/", 1)
+    return folder / ("runs" if isinstance(run, Run) else "trials") / f"{place}-{last}.json"
 
 
 def write_record(folder: Path, record: Record) -> Path:
@@ -89,14 +95,14 @@ def write_record(folder: Path, record: Record) -> Path:
     return path
 
 
-def read_record(folder: Path, run: Run) -> Record | None:
+def read_record(folder: Path, run: Task) -> Record | None:
     """Read the result file of a run.
 
     Parameters
     ----------
     folder : Path
         Folder of the grid.
-    run : Run
+    run : Run or Trial
         The run.
 
     Returns
@@ -120,8 +126,7 @@ def read_record(folder: Path, run: Run) -> Record | None:
     except (ValueError, TypeError, KeyError):
         return None
     wanted = (_FORMAT, __version__)
-    # Through JSON and back, as the settings in the file went.
-    if made_by != wanted or settings != json.loads(json.dumps(describe(run))):
+    if made_by != wanted or settings != _through_json(describe(run)):
         difference = (
             f"by version {made_by[1]} (format {made_by[0]}), this is {__version__} ({_FORMAT})"
             if made_by != wanted
@@ -134,22 +139,28 @@ def read_record(folder: Path, run: Run) -> Record | None:
     return _parse(run, fields)
 
 
-def _parse(run: Run, fields: Any) -> Record | None:
-    try:
-        record = Record(**{**fields, "run": Run(**fields["run"])})
-    except (TypeError, KeyError):
+def _parse(run: Task, fields: Any) -> Record | None:
+    # Through JSON, as what is in the file went: tuples are lists there.
+    if not isinstance(fields, dict) or fields.get("run") != _through_json(asdict(run)):
         return None
-    return record if record.run == run else None
+    try:
+        return Record(**{**fields, "run": run})
+    except TypeError:
+        return None
 
 
-def forget(folder: Path, runs: Iterable[Run]) -> None:
+def _through_json(value: Any) -> Any:
+    return json.loads(json.dumps(value))
+
+
+def forget(folder: Path, runs: Iterable[Task]) -> None:
     """Delete the result files of runs, so that all of them have to be done again.
 
     Parameters
     ----------
     folder : Path
         Folder of the grid.
-    runs : iterable of Run
+    runs : iterable of Run or Trial
         The plan.
 
     Raises
@@ -161,19 +172,19 @@ def forget(folder: Path, runs: Iterable[Run]) -> None:
         path_of(folder, run).unlink(missing_ok=True)
 
 
-def read_records(folder: Path, runs: Iterable[Run]) -> dict[Run, Record]:
+def read_records(folder: Path, runs: Iterable[AnyTask]) -> dict[AnyTask, Record]:
     """Read the result files of all runs that have been done.
 
     Parameters
     ----------
     folder : Path
         Folder of the grid.
-    runs : iterable of Run
+    runs : iterable of Run or Trial
         The plan.
 
     Returns
     -------
-    dict of Run to Record
+    dict of Run or Trial to Record
         In the order of the plan.
 
     Raises

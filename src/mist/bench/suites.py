@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from mist.baselines import Method
 from mist.evaluation.protocol import PROTOCOLS
+from mist.presets import check_known, unknown_name
+from mist.variants import Variants, write_option
 
 __all__ = ["PROTOCOLS", "SEEDS", "SETTINGS", "SUITES", "Setting", "find_setting"]
 
@@ -114,7 +116,7 @@ def _generated(title: str, dataset: str, **load: Any) -> Setting:
 _LARGE = 20_000
 """Rows drawn from a set that has many more, as far as known what the paper does on MNIST."""
 
-SETTINGS: Mapping[str, Setting] = {
+_SETTINGS: Mapping[str, Setting] = {
     "synth10": _generated("Synth-10", "synth10"),
     "synth50": _generated("Synth-50", "synth50"),
     "wine": Setting("Wine", "wine", classes_per_task=1, paper_scale=True),
@@ -162,7 +164,21 @@ SETTINGS: Mapping[str, Setting] = {
     "exponential": _generated("Exponential", "exponential"),
     "outlier5": _generated("Outlier-5 %", "outlier5"),
 }
-"""Every task set-up by its name on the command line."""
+
+
+def _vary(name: str, setting: Setting, options: Mapping[str, Any]) -> Setting:
+    """A set-up with other arguments of `mist.datasets.load`."""
+    from inspect import signature
+
+    from mist.datasets import load
+
+    check_known(name, options, [*signature(load).parameters][1:])
+    changed = ", ".join(f"{option}={write_option(value)}" for option, value in options.items())
+    return replace(setting, title=f"{setting.title}, {changed}", load={**setting.load, **options})
+
+
+SETTINGS: Mapping[str, Setting] = Variants(_SETTINGS, _vary)
+"""Every task set-up by its name on the command line; ``ring+rows=500`` is a variant of one."""
 
 SUITES: Mapping[str, tuple[str, ...]] = {
     "quick": ("iris", "wine", "digits", "synth10", "multimodal"),
@@ -231,8 +247,6 @@ def find_setting(name: str) -> Setting:
     >>> find_setting("hapt").dataset
     'hapt'
     """
-    from mist.presets import unknown_name
-
     if name not in SETTINGS:
         raise unknown_name("data set in the grid", name, SETTINGS)
     return SETTINGS[name]

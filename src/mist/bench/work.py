@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from functools import lru_cache
 from time import perf_counter
 from typing import Any
@@ -11,11 +12,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mist.baselines import METHODS, make
-from mist.bench.record import Record, Run
+from mist.bench.record import Record, Run, Task, Trial
 from mist.bench.suites import SETTINGS
 from mist.datasets import Dataset, load
-from mist.evaluation import ClassIncrementalStream, StreamResult, evaluate, windowed_accuracy
+from mist.evaluation import (
+    Checkpoint,
+    ClassIncrementalStream,
+    StreamResult,
+    iter_evaluate,
+    windowed_accuracy,
+)
 from mist.report.figures import window_length
+from mist.variants import is_variant
 
 __all__ = ["describe", "perform"]
 
@@ -29,24 +37,27 @@ _POINTS = 200
 """Points kept of the curve of prequential accuracy."""
 
 
-def describe(run: Run) -> dict[str, Any]:
+def describe(run: Task) -> dict[str, Any]:
     """All that decides on the figures of a run, besides the code.
 
     Parameters
     ----------
-    run : Run
+    run : Run or Trial
         The run.
 
     Returns
     -------
     dict
-        Loading and stream options and the parameters of the model, ready for JSON.
+        Loading and stream options and the parameters of the model, ready for JSON; of a trial its
+        arguments.
 
     Examples
     --------
     >>> describe(Run("iris", "slda", 42, "paper"))["stream"]
     {'protocol': 'paper', 'classes_per_task': 1, 'scale': True}
     """
+    if isinstance(run, Trial):
+        return dict(run.arguments)
     setting = SETTINGS[run.dataset]
     return {
         "data": {"name": setting.dataset, **setting.load_options(run.seed, run.protocol)},
@@ -55,12 +66,12 @@ def describe(run: Run) -> dict[str, Any]:
     }
 
 
-def perform(run: Run) -> Record:
+def perform(run: Task) -> Record:
     """Do a run, whatever may go wrong in it.
 
     Parameters
     ----------
-    run : Run
+    run : Run or Trial
         What to run.
 
     Returns
@@ -82,7 +93,7 @@ def perform(run: Run) -> Record:
     try:
         # One thread a run: other runs use the other cores, and sums come out alike each time.
         with threadpool_limits(limits=1):
-            record = _record(run)
+            record = _record(run) if isinstance(run, Run) else Record(run, result=run.call())
     except Exception as error:
         message = " ".join(str(error).split())
         record = Record(run, error=f"{type(error).__name__}: {message}".rstrip(": "))
@@ -97,13 +108,22 @@ def _record(run: Run) -> Record:
         seed=run.seed,
         categorical_features=np.flatnonzero(dataset.categorical).tolist(),
     )
-    result = evaluate(
+    steps = iter_evaluate(
         model,
         stream,
         chunk=max(20, stream.n_rows // 100),
         tests_per_task=max(1, _EVALUATIONS // len(stream)),
-        learn_apart=_LEARN_SECONDS,
+        # Nobody asks how fast each of many settings learns.
+        learn_apart=0.0 if is_variant(run.method) else _LEARN_SECONDS,
     )
+    growth: dict[str, list[float]] = defaultdict(list)
+    while True:
+        try:
+            now = next(steps)
+        except StopIteration as end:
+            result = end.value
+            break
+        _note_growth(growth, now)
     ends = np.unique(np.linspace(1, stream.n_rows, min(stream.n_rows, _POINTS)).astype(np.int64))
     windowed = windowed_accuracy(result.correct, window_length(stream.n_rows))[ends - 1]
     return Record(
@@ -116,6 +136,7 @@ def _record(run: Run) -> Record:
             "windowed_accuracy": windowed.round(6).tolist(),
             "evaluation_rows": result.evaluations.tolist(),
             "seen_accuracy": result.seen_accuracy.tolist(),
+            **growth,
         },
         recall={
             str(label): _known(value)
@@ -130,6 +151,16 @@ def _record(run: Run) -> Record:
         },
         settings=describe(run)["model"],
     )
+
+
+def _note_growth(growth: dict[str, list[float]], now: Checkpoint) -> None:
+    """Add what the tree is like after a chunk of rows, if it is a tree that tells."""
+    if getattr(now.model, "n_leaves_", 0) > 0 and hasattr(now.model, "leaf_impurity_"):
+        growth["growth_rows"].append(now.rows)
+        growth["leaves"].append(now.model.n_leaves_)
+        growth["splits"].append(now.model.n_splits_)
+        growth["leaf_impurity"].append(round(now.model.leaf_impurity_, 6))
+        growth["classes_per_leaf"].append(round(now.model.classes_per_leaf_, 4))
 
 
 @lru_cache(maxsize=2)
