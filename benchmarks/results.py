@@ -19,12 +19,12 @@ from mist.bench.figures import plot_ranks
 from mist.bench.inventory import dataset_table
 from mist.bench.outcomes import arrange, title_of
 from mist.bench.pairs import pair_tables
-from mist.bench.paper import compare, comparison_tables
 from mist.bench.ranks import critical_difference
 from mist.bench.scores import rank_tables, ranks_of, scores
 from mist.bench.store import read_records
 from mist.bench.summary import score_tables
 from mist.bench.tables import to_markdown
+from mist.paper.comparison import compare, comparison_tables, figures_of
 
 MEASURES = (
     *("mean_class_recall", "final_accuracy", "average_forgetting", "backward_transfer"),
@@ -70,7 +70,7 @@ def page(suite, protocol, folder, images):
     ]
     if protocol == "paper":
         parts.append("## Beside the paper")
-        for table in comparison_tables(compare(records)):
+        for table in comparison_tables(compare(figures_of(records))):
             if table.name != "paper-memory":
                 parts.append(to_markdown(table))
         parts.append("## All figures")

@@ -10,7 +10,7 @@ from sklearn.metrics import balanced_accuracy_score
 from sklearn.preprocessing import StandardScaler
 
 from mist.evaluation import ClassIncrementalStream
-from paper import paper_tree
+from published import paper_tree
 
 SEEDS = (42, 123, 456, 789, 3330)
 

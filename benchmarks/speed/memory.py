@@ -8,10 +8,10 @@ from typing import NamedTuple
 import numpy as np
 
 from mist.baselines import METHODS
-from mist.bench.paper import read_paper
 from mist.bench.suites import SETTINGS
 from mist.datasets import DatasetError, load
 from mist.evaluation import ClassIncrementalStream
+from mist.paper.values import read_paper
 
 from .capymoa_models import hoeffding_tree_bytes
 from .capymoa_models import missing as no_java

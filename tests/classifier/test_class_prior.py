@@ -5,7 +5,7 @@ import pytest
 
 from mist.datasets import make_gaussian_classes
 from mist.engine.state import leaf_cells
-from paper import paper_tree
+from published import paper_tree
 
 LEAVES = ("gaussian", "sketch", "majority", "full", "mixture")
 

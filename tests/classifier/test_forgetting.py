@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from material import EAGER
 
-from paper import paper_tree
+from published import paper_tree
 
 
 def stream(d, K, n, sigma, seed=0, n_test=1000):

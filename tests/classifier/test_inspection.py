@@ -9,7 +9,7 @@ import naive_metrics as naive
 from mist import MistClassifier
 from mist.engine.inspection import class_masses
 from mist.engine.state import N_CELLS
-from paper import paper_tree
+from published import paper_tree
 
 X, Y = mixed_rows(7, n=600, holes=0.0)
 NAMES = ["width", "wet", "height", "depth"]

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from material import BINARY, EAGER, fingerprint, mixed_rows
 
-from paper import paper_tree
+from published import paper_tree
 
 SETTINGS = settings(deadline=None, max_examples=20)
 SEEDS = st.integers(0, 2**32 - 1)

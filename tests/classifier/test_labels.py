@@ -3,7 +3,7 @@ import pytest
 from material import EAGER, fingerprint
 
 from mist.labels import _distinct
-from paper import paper_tree
+from published import paper_tree
 
 
 def rows(y, seed=0):

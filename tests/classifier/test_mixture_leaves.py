@@ -10,7 +10,7 @@ from material import BINARY, EAGER, fingerprint, mixed_rows
 from sklearn.base import clone
 
 from mist.engine.mixture import FREE_COMPONENT
-from paper import paper_tree
+from published import paper_tree
 
 pytestmark = pytest.mark.parametrize("leaf", ["full", "mixture"])
 

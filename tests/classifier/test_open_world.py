@@ -15,7 +15,7 @@ from mist.engine.conformity import ENOUGH, MATURE, REMEMBERED, new_conformity, w
 from naive import NaiveMist
 from naive_mixture import NaiveMixtureLeaf
 from naive_open_world import NaiveNovelty, log_density, mixture_density
-from paper import paper_tree
+from published import paper_tree
 
 NUMERIC = [0, 2, 3]
 FAR = 60.0

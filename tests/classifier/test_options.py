@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from material import EAGER, mixed_rows
 
-from paper import paper_tree
+from published import paper_tree
 
 X, Y = mixed_rows(8)
 

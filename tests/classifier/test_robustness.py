@@ -3,7 +3,7 @@ import pytest
 from material import EAGER, fingerprint
 
 from mist.datasets import make_gaussian_classes
-from paper import paper_tree
+from published import paper_tree
 
 ALL = pytest.mark.parametrize("leaf", ["gaussian", "sketch", "full", "mixture"])
 BOTH = pytest.mark.parametrize("leaf", ["gaussian", "sketch"])

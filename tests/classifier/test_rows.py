@@ -6,7 +6,7 @@ from material import BINARY, EAGER, fingerprint, mixed_rows
 from scipy import sparse
 
 from mist import MistClassifier
-from paper import paper_tree
+from published import paper_tree
 
 X, Y = mixed_rows(0)
 WHOLE, WHOLE_Y = mixed_rows(1, holes=0.0)

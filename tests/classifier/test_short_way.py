@@ -18,7 +18,7 @@ from material import BINARY, EAGER, fingerprint, mixed_rows
 from mist import MistClassifier
 from mist.engine.compiled import compiles
 from mist.engine.handle import Handle
-from paper import paper_tree
+from published import paper_tree
 
 NAMES = ["a", "b", "c", "d"]
 compiled = pytest.mark.skipif(not compiles(), reason="nothing is compiled")

@@ -10,7 +10,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from mist import MistClassifier
-from paper import paper_tree
+from published import paper_tree
 
 
 # No check is exempted, and pyproject.toml makes an unexpected pass of any exemption an error.

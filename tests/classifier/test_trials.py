@@ -17,7 +17,7 @@ from mist.engine.inheritance import split_leaf
 from mist.engine.state import State
 from mist.engine.transplant import one_leaf_state
 from naive_trials import NaiveTrials
-from paper import paper_tree
+from published import paper_tree
 
 NAN = np.nan
 QUICK = {"split_test": "eprocess", "grace_period": 40, "rows_per_split": 150}

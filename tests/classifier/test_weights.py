@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from material import BINARY, EAGER, fingerprint, mixed_rows
 
-from paper import paper_tree
+from published import paper_tree
 
 X, Y = mixed_rows(3)
 LEAVES = pytest.mark.parametrize("leaf", ["gaussian", "sketch", "majority"])

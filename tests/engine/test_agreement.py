@@ -14,7 +14,7 @@ from scipy.special import softmax
 
 from mist import MistClassifier
 from naive import NaiveMist
-from paper import paper_tree
+from published import paper_tree
 
 OPTIONS: dict[str, list[Any]] = {
     "leaf": ["gaussian", "sketch", "majority"],

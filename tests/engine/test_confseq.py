@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import naive_splits
 from mist.engine.confseq import boundary, class_variances, gain_radius, gap_radius, noise
-from paper import paper_tree
+from published import paper_tree
 
 SCRIPT = Path(__file__).parents[2] / "benchmarks" / "split_coverage.py"
 

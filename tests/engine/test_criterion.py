@@ -15,7 +15,7 @@ import naive
 from mist.engine.criterion import TIE, best_splits, impurity_term, most_gain, radius, split_gain
 from mist.engine.state import State
 from mist.engine.thresholds import observed_cells
-from paper import paper_tree
+from published import paper_tree
 
 NAN = math.nan
 NEVER = 10**9  # grace period of a tree that does not split

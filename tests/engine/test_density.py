@@ -13,7 +13,7 @@ import naive
 from mist import MistClassifier
 from mist.engine.leaves.sketch import HALF_WINDOW, THIN, deviations
 from mist.engine.state import M2, MEAN, PREC
-from paper import paper_tree
+from published import paper_tree
 
 NAN = math.nan
 NEVER = 10**9  # grace period of a tree that does not split

@@ -14,7 +14,7 @@ from mist.engine.criterion import TIE, best_splits, most_gain, radius
 from mist.engine.glance import glance_room, must_fail
 from mist.engine.state import NO_GLANCE, TOTALS, Glance, sketch_plan
 from mist.engine.thresholds import median_candidates, midpoint, observed_cells
-from paper import paper_tree
+from published import paper_tree
 
 NEVER = 10**9  # grace period of a tree that does not split
 

@@ -11,7 +11,7 @@ import pytest
 from mist.engine import passage, state
 from mist.engine.leaves.gaussian import GAUSSIAN
 from mist.engine.state import CELL, LEAF, LEVELS, NODE, SPARE_ROWS, TOTALS, Options, sketch_plan
-from paper import paper_tree
+from published import paper_tree
 
 NEVER = 10**9
 

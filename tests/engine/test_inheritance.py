@@ -14,7 +14,7 @@ import naive
 from mist import MistClassifier
 from mist.engine.inheritance import LEAST_MASS, n_splits, split_leaf, truncated_moments
 from mist.engine.state import M2, MEAN, N_LEAVES, PREC, State, leaf_cells
-from paper import paper_tree
+from published import paper_tree
 
 NAN = math.nan
 NEVER = 10**9  # grace period of a tree that does not split by itself

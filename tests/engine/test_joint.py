@@ -13,7 +13,7 @@ from mist.engine import components, joint, kll
 from mist.engine.inheritance import split_leaf
 from mist.engine.mixture import Mixture
 from mist.engine.state import M2, MEAN, State, leaf_cells
-from paper import paper_tree
+from published import paper_tree
 
 NEVER = 10**9  # grace period of a tree that does not split by itself
 

@@ -29,7 +29,7 @@ from mist.engine.state import (
     sketch_plan,
 )
 from mist.engine.view import View, count_at_most
-from paper import paper_tree
+from published import paper_tree
 
 NAN = math.nan
 NEVER = 10**9  # grace period of a tree that does not split

@@ -8,7 +8,7 @@ import pytest
 import naive_splits
 from mist.engine.likelihood import LEAST_GAIN, class_gains, likelihood_splits
 from mist.engine.thresholds import observed_cells
-from paper import paper_tree
+from published import paper_tree
 
 OPTIONS = {"criterion": "likelihood", "split_test": "schedule", "inheritance": "joint"}
 NEVER = 10**9

@@ -14,7 +14,7 @@ from mist.engine.components import components_of, tend
 from mist.engine.gaussians import factorise
 from mist.engine.inheritance import split_leaf
 from naive_mixture import NaiveMixtureLeaf, covariance
-from paper import paper_tree
+from published import paper_tree
 
 LEAVES = ["full", "mixture"]
 NEVER = 10**9

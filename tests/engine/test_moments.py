@@ -12,7 +12,7 @@ from scipy.stats import norm
 from mist import MistClassifier
 from mist.engine.moments import FLOOR, gaussian_column, sum_of_logs
 from mist.engine.state import EPOCH, M2, MEAN, PREC, State
-from paper import paper_tree
+from published import paper_tree
 
 NAN = math.nan
 NEVER = 10**9  # grace period of a tree that does not split

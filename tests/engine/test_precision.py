@@ -15,7 +15,7 @@ from mist.engine.precision import routing_thresholds, stored
 from mist.engine.state import HIGH, LOW
 from mist.engine.transplant import one_leaf_state
 from mist.rows import LARGEST
-from paper import paper_tree
+from published import paper_tree
 
 SINGLE = np.empty(0, np.float32)
 MOST = float(np.finfo(np.float32).max)

@@ -32,7 +32,7 @@ from mist.engine.state import (
     reserve_missing,
     reserve_nodes,
 )
-from paper import paper_tree
+from published import paper_tree
 
 NAN = math.nan
 

@@ -29,7 +29,7 @@ from mist.engine.state import (
     leaf_cells,
 )
 from mist.engine.stream import first_missing, leaf_nodes, survey
-from paper import paper_tree
+from published import paper_tree
 
 NAN = math.nan
 NEVER = 10**9  # grace period of a tree that does not split by itself

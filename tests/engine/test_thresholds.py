@@ -14,7 +14,7 @@ from mist import MistClassifier
 from mist.engine import kll, thresholds
 from mist.engine.inheritance import split_leaf
 from mist.engine.state import State, leaf_cells
-from paper import paper_tree
+from published import paper_tree
 
 NAN = math.nan
 NEVER = 10**9  # grace period of a tree that does not split

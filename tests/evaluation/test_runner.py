@@ -22,7 +22,7 @@ from mist.evaluation import (
     iter_evaluate,
     runner,
 )
-from paper import paper_tree
+from published import paper_tree
 
 
 class RowNaiveBayes:

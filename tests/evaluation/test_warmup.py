@@ -19,7 +19,7 @@ from mist.baselines import (
     RiverClassifier,
 )
 from mist.evaluation import warm_up
-from paper import paper_tree
+from published import paper_tree
 
 BASELINES = (NCM, PEC, RLS, SLDA, SQDA, GaussianNB, RandomFeatureLDA, RandomFeatureRLS)
 

@@ -21,13 +21,13 @@ from mist.bench import SETTINGS, SUITES, Progress, Run, default_methods, iter_gr
 from mist.bench.inventory import failure_table
 from mist.bench.outcomes import arrange
 from mist.bench.page import write_reports
-from mist.bench.paper import compare, comparison_tables
 from mist.bench.store import read_records
 from mist.bench.summary import score_tables
 from mist.bench.tables import to_rich
 from mist.commands.output import make_console, make_progress, print_path
 from mist.datasets.registry import REGISTRY
 from mist.datasets.store import locate
+from mist.paper.comparison import compare, comparison_tables, figures_of
 
 __all__ = ["BenchOptions", "bench", "list_all"]
 
@@ -202,7 +202,7 @@ def _report(runs: Sequence[Run], options: BenchOptions, console: Console) -> Non
     if failures.rows:
         console.print(to_rich(failures))
         console.print()
-    compared = compare(records) if options.protocol == "paper" else []
+    compared = compare(figures_of(records)) if options.protocol == "paper" else []
     paths = write_reports(
         options.out,
         records,
