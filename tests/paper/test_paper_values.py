@@ -336,9 +336,12 @@ def naive(records):
 
 
 def test_compare_against_naive():
-    records = []
+    records, done = [], set()
     for i, cell in enumerate(MAIN):
         for j, seed in enumerate(SEEDS[: 1 + i % 5]):
+            if (cell.method, cell.dataset, seed) in done:
+                continue
+            done.add((cell.method, cell.dataset, seed))
             value = None if (i + j) % 7 == 0 else 0.01 * ((13 * i + 29 * j) % 100)
             records.append(
                 record(

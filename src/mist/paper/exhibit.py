@@ -1,4 +1,4 @@
-"""What a table, a figure or a theorem of the paper is made of here: a plan, and what comes of it."""
+"""What a table, a figure or a theorem of the paper is here: a plan, and what comes of it."""
 
 from __future__ import annotations
 
