@@ -253,6 +253,63 @@ def bench(
         raise typer.Exit(_FAILED)
 
 
+@app.command()
+def paper(
+    names: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="list | all | NAME...",
+            help="Tables, figures and theorems by name or by their label in the paper; `list` "
+            "shows all names, `tables`, `figures`, `theory` and `all` stand for several.",
+            show_default=False,
+        ),
+    ],
+    seeds: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="N",
+            help="Seed; repeatable, or commas.  [default: 42,123,456,789,3330]",
+            show_default=False,
+        ),
+    ] = None,
+    fast: Annotated[
+        bool,
+        typer.Option(
+            "--fast", help="A first look: two seeds, fewer repetitions, nothing that takes long."
+        ),
+    ] = False,
+    jobs: Annotated[int, typer.Option(help="Runs at a time; -1: one a processor.")] = -1,
+    out: Annotated[
+        Path, typer.Option(help="Folder of the results; what was stopped goes on from it.")
+    ] = Path("mist-paper"),
+    fresh: Annotated[
+        bool, typer.Option("--fresh", help="Do every run again, whatever the folder holds.")
+    ] = False,
+    retry_failed: Annotated[
+        bool, typer.Option("--retry-failed", help="Do failed runs again.")
+    ] = False,
+) -> None:
+    """Run the paper's tables, figures and theorems again; write them beside what is printed."""
+    with _tidy_errors():
+        from mist.commands import paper as command
+
+        options = command.PaperOptions(
+            names=names,
+            seeds=_integers("--seeds", seeds),
+            fast=fast,
+            jobs=jobs,
+            out=out,
+            fresh=fresh,
+            retry_failed=retry_failed,
+        )
+        if names == ["list"]:
+            command.list_items(options)
+            return
+        complete = command.paper(options)
+    if not complete:
+        raise typer.Exit(_FAILED)
+
+
 def _split(option: str, names: list[str] | None) -> list[str]:
     """The names of an option that is repeated or holds several joined by commas."""
     parts = [part for name in names or [] for part in name.replace(",", " ").split()]

@@ -2,29 +2,25 @@
 
 from __future__ import annotations
 
-import importlib.util
-import signal
-import warnings
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import chain
 from pathlib import Path
-from time import monotonic
 
 from rich import box
 from rich.console import Console
 from rich.table import Table
 
 from mist.baselines import METHODS
-from mist.bench import SETTINGS, SUITES, Progress, Run, default_methods, iter_grid, plan
+from mist.bench import SETTINGS, SUITES, Run, default_methods, iter_grid, plan
 from mist.bench.inventory import failure_table
 from mist.bench.outcomes import arrange
 from mist.bench.page import write_reports
 from mist.bench.store import read_records
 from mist.bench.summary import score_tables
 from mist.bench.tables import to_rich
-from mist.commands.output import make_console, make_progress, print_path
+from mist.commands.extras import EXTRAS, installed
+from mist.commands.follow import follow
+from mist.commands.output import make_console, print_path
 from mist.datasets.registry import REGISTRY
 from mist.datasets.store import locate
 from mist.paper.comparison import compare, comparison_tables, figures_of
@@ -32,9 +28,6 @@ from mist.paper.comparison import compare, comparison_tables, figures_of
 __all__ = ["BenchOptions", "bench", "list_all"]
 
 _SHOWN = ("final_accuracy", "average_forgetting", "nbytes", "rows_per_second")
-_NOTICE_SECONDS = 30.0
-_EXTRAS = {"bench": "river"}
-"""What the extra of a method brings."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,7 +78,6 @@ def bench(options: BenchOptions) -> bool:
         raise ValueError("--jobs 0: give the number of runs at a time, or -1 for one a processor")
     console = make_console()
     runs = _plan(options, console)
-    notices = Console(stderr=True, highlight=False)
     steps = iter_grid(
         runs,
         options.out,
@@ -95,69 +87,27 @@ def bench(options: BenchOptions) -> bool:
     )
     # Found out now, not after the first run.
     options.out.mkdir(parents=True, exist_ok=True)
-    done = 0
-    errors: set[str | None] = set()
-    try:
-        # Data sets that have to be downloaded show bars of their own, one after another.
-        first = next(steps)
-        with _quiet_interrupts(), make_progress() as bar:
-            task = bar.add_task("bench", total=len(runs), note="")
-            last = monotonic()
-            for step in chain([first], steps):
-                done = step.done
-                note = _note(step)
-                bar.update(task, completed=done, note=note)
-                # A data set that is not there fails every run on it, with one and the same error.
-                if step.record is not None and step.record.error not in errors | {None}:
-                    errors.add(step.record.error)
-                    _print(bar.console, f"failed: {step.record.run.key}: {step.record.error}")
-                if not notices.is_terminal and monotonic() - last > _NOTICE_SECONDS:
-                    last = monotonic()
-                    notices.print(note)
-    except KeyboardInterrupt:
-        again = "the same command without --fresh" if options.fresh else "the same command"
-        _print(notices, f"{done} of {len(runs)} runs are kept in {options.out}: {again} goes on")
-        raise
+    step = follow(steps, len(runs), "bench", options.out, fresh=options.fresh)
     _report(runs, options, console)
     if step.failed:
         console.print(f"{step.failed} of {step.total} runs failed; --retry-failed does them again")
     return step.failed == 0
 
 
-@contextmanager
-def _quiet_interrupts() -> Iterator[None]:
-    """Ctrl-C reaches every process of a terminal: let this one end the others without a word."""
-    from joblib import parallel_config
-
-    with (
-        warnings.catch_warnings(),
-        parallel_config(
-            backend="loky", initializer=signal.signal, initargs=(signal.SIGINT, signal.SIG_IGN)
-        ),
-    ):
-        warnings.filterwarnings("ignore", "[0-9]+ tasks which were still being processed")
-        yield
-
-
-def _print(console: Console, text: str) -> None:
-    """Print a text that may hold brackets, such as an error or a path."""
-    console.print(text, markup=False, highlight=False, soft_wrap=True)
-
-
 def _plan(options: BenchOptions, console: Console) -> list[Run]:
     methods = list(options.methods)
     for name in methods:
         extra = METHODS[name].needs if name in METHODS else None
-        if extra is not None and not _installed(extra):
+        if extra is not None and not installed(extra):
             raise ImportError(
-                f"{name} needs {_EXTRAS[extra]}: pip install 'mist-tree[{extra}]'",
-                name=_EXTRAS[extra],
+                f"{name} needs {EXTRAS[extra]}: pip install 'mist-tree[{extra}]'",
+                name=EXTRAS[extra],
             )
     if not methods and options.suite in SUITES:
         methods = default_methods(options.suite)
-        for extra, library in _EXTRAS.items():
+        for extra, library in EXTRAS.items():
             left_out = [name for name in methods if METHODS[name].needs == extra]
-            if left_out and not _installed(extra):
+            if left_out and not installed(extra):
                 methods = [name for name in methods if name not in left_out]
                 console.print(
                     f"{library} is not installed, so these are left out: {', '.join(left_out)} "
@@ -171,24 +121,6 @@ def _plan(options: BenchOptions, console: Console) -> list[Run]:
         protocol=options.protocol,
         **chosen,
     )
-
-
-def _installed(extra: str) -> bool:
-    return importlib.util.find_spec(_EXTRAS[extra]) is not None
-
-
-def _note(step: Progress) -> str:
-    so_far = f"{step.done} of {step.total} runs, "
-    if step.failed:
-        so_far += f"{step.failed} failed, "
-    if step.done == step.total:
-        return so_far.removesuffix(", ")
-    if step.seconds_left is None:
-        return f"{so_far}time left unknown"
-    minutes, seconds = divmod(round(step.seconds_left), 60)
-    hours, minutes = divmod(minutes, 60)
-    clock = f"{hours}:{minutes:02}:{seconds:02}" if hours else f"{minutes}:{seconds:02}"
-    return f"{so_far}about {clock} left"
 
 
 def _report(runs: Sequence[Run], options: BenchOptions, console: Console) -> None:
@@ -238,7 +170,7 @@ def list_all() -> None:
         if group not in (None, method.group):
             methods.add_section()
         group = method.group
-        ready = method.needs is None or _installed(method.needs)
+        ready = method.needs is None or installed(method.needs)
         status = "ready" if ready else f"needs mist-tree\\[{method.needs}]"
         methods.add_row(key, method.title, method.group, status)
     console.print(methods)

@@ -6,10 +6,13 @@ import io
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from mist.files import replacing
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -23,6 +26,7 @@ __all__ = [
     "line_styles",
     "new_figure",
     "style",
+    "to_png",
     "to_svg",
 ]
 
@@ -226,3 +230,31 @@ def to_svg(figure: Figure) -> str:
     svg = svg[svg.index("<svg") :].replace(INK, "currentColor")
     # The page decides on the width; the drawing keeps its proportions.
     return re.sub(r'(<svg [^>]*?)\s(?:width|height)="[^"]*pt"', r"\1", svg, count=1)
+
+
+def to_png(figure: Figure, path: Path) -> None:
+    """Write a figure as a picture on white.
+
+    Parameters
+    ----------
+    figure : matplotlib.figure.Figure
+        Drawn within `style`.
+    path : Path
+        The file.
+
+    Raises
+    ------
+    OSError
+        If it cannot be written; an earlier file is then as it was.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder, style():
+    ...     to_png(new_figure(3.0)[0], Path(folder, "empty.png"))
+    ...     Path(folder, "empty.png").read_bytes()[1:4]
+    b'PNG'
+    """
+    with replacing(path) as file:
+        # No version of a library in the file: the same figure gives the same bytes.
+        figure.savefig(file, format="png", dpi=150, facecolor="white", metadata={"Software": None})

@@ -1,0 +1,155 @@
+"""``mist paper``: the paper's tables, figures and theorems, run again, with a report."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+from mist.baselines import METHODS
+from mist.bench import iter_grid
+from mist.bench.record import Run, Task
+from mist.bench.store import path_of, read_records
+from mist.bench.tables import to_rich
+from mist.commands.extras import installed
+from mist.commands.follow import follow
+from mist.commands.output import make_console, print_path
+from mist.paper.catalogue import ITEMS, choose, plan_of
+from mist.paper.exhibit import Scope
+from mist.paper.report import summary_tables, write_report
+
+__all__ = ["PaperOptions", "list_items", "paper"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class PaperOptions:
+    """The options of the command.
+
+    Examples
+    --------
+    >>> PaperOptions(names=["stress"], fast=True).scope().seeds
+    (42, 123)
+    """
+
+    names: Sequence[str] = ()
+    seeds: Sequence[int] = ()
+    fast: bool = False
+    jobs: int = -1
+    out: Path = Path("mist-paper")
+    fresh: bool = False
+    retry_failed: bool = False
+
+    def scope(self) -> Scope:
+        """Return how much is run."""
+        plain = Scope.quick() if self.fast else Scope()
+        return Scope(tuple(dict.fromkeys(self.seeds)) or plain.seeds, self.fast)
+
+
+def paper(options: PaperOptions) -> bool:
+    """Run what the items need and the folder does not hold, print the tables, write the report.
+
+    Parameters
+    ----------
+    options : PaperOptions
+        What to run and where to keep it.
+
+    Returns
+    -------
+    bool
+        Whether every run went through.
+
+    Raises
+    ------
+    ValueError
+        If a name is not known, there are to be no processes, or the folder holds results that must
+        not be mixed with these.
+    OSError
+        If a result cannot be written.
+    """
+    if options.jobs == 0:
+        raise ValueError("--jobs 0: give the number of runs at a time, or -1 for one a processor")
+    console = make_console()
+    scope, names = options.scope(), choose(options.names)
+    tasks = _runnable(plan_of(names, scope), console)
+    steps = iter_grid(
+        tasks,
+        options.out,
+        jobs=options.jobs,
+        fresh=options.fresh,
+        retry_failed=options.retry_failed,
+    )
+    # Found out now, not after the first run.
+    options.out.mkdir(parents=True, exist_ok=True)
+    step = follow(steps, len(tasks), "paper", options.out, fresh=options.fresh)
+    records = read_records(options.out, tasks)
+    exhibits = {name: (ITEMS[name], ITEMS[name].show(scope, records)) for name in names}
+    for _, exhibit in exhibits.values():
+        for table in exhibit.tables[:1]:
+            console.print(to_rich(table))
+            console.print()
+    for table in summary_tables(exhibits)[:1]:
+        console.print(to_rich(table))
+        console.print()
+    page = write_report(options.out, exhibits, note=_note(scope))
+    print_path(console, "Report", page)
+    for folder in ("tables", "figures"):
+        print_path(console, folder.title(), options.out / folder)
+    if step.failed:
+        console.print(f"{step.failed} of {step.total} runs failed; --retry-failed does them again")
+    return step.failed == 0
+
+
+def _note(scope: Scope) -> str:
+    seeds = ", ".join(map(str, scope.seeds))
+    less = (
+        " A first look: fewer repetitions, and no trees of other libraries on large sets."
+        if scope.fast
+        else ""
+    )
+    return f"Seeds {seeds}.{less}"
+
+
+def _runnable(tasks: Sequence[Task], console: Console) -> list[Task]:
+    """Leave out the methods of libraries that are not there, and say so."""
+    left_out = {
+        task.method
+        for task in tasks
+        if isinstance(task, Run)
+        and (extra := METHODS[task.method].needs) is not None
+        and not installed(extra)
+    }
+    if left_out:
+        console.print(
+            f"river is not installed, so these are left out: {', '.join(sorted(left_out))} "
+            "(pip install 'mist-tree\\[bench]')"
+        )
+    return [task for task in tasks if not (isinstance(task, Run) and task.method in left_out)]
+
+
+def list_items(options: PaperOptions) -> None:
+    """Print every item, and how many of its runs the folder holds.
+
+    Parameters
+    ----------
+    options : PaperOptions
+        Scope and folder.
+    """
+    scope = options.scope()
+    table = Table(box=box.SIMPLE_HEAD, header_style="bold", show_edge=False, pad_edge=False)
+    for heading in ("name", "shows", "in the paper", "runs"):
+        table.add_column(
+            heading, no_wrap=heading == "name", justify="right" if heading == "runs" else "left"
+        )
+    kind = None
+    for name, item in ITEMS.items():
+        if kind not in (None, item.kind):
+            table.add_section()
+        kind = item.kind
+        tasks = plan_of([name], scope)
+        done = sum(path_of(options.out, task).exists() for task in tasks)
+        table.add_row(name, item.title, item.label, f"{done:,} of {len(tasks):,}" if tasks else "")
+    make_console().print(table)

@@ -1,0 +1,139 @@
+"""The report of the paper's items: one page, its tables and figures as files, and a summary."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from mist.bench.cells import NOTHING
+from mist.bench.plots import Plot
+from mist.bench.tables import Table, to_csv, to_latex, to_markdown
+from mist.files import write_text
+from mist.paper.comparison import agreement_table, difference_table
+from mist.paper.exhibit import Drawing, Exhibit, Item
+from mist.report.document import embed, render
+from mist.report.style import style, to_png, to_svg
+
+__all__ = ["summary_tables", "write_report"]
+
+_WRITERS = ((".csv", to_csv), (".md", to_markdown), (".tex", to_latex))
+_KINDS = {"table": "Tables", "figure": "Figures", "theory": "Theorems"}
+
+INTRO = (
+    "The tables, figures and theorems of the MIST paper, run again: ours beside what is printed, "
+    "how far apart they are in standard deviations, and why where they differ. Streams are "
+    "prepared as in the paper."
+)
+
+
+@dataclass(frozen=True)
+class _Section:
+    name: str
+    item: Item
+    tables: Sequence[Table]
+    plots: Sequence[Plot]
+    notes: Sequence[str]
+
+
+def summary_tables(exhibits: Mapping[str, tuple[Item, Exhibit]]) -> list[Table]:
+    """Count what is reproduced, and list all that differs.
+
+    Parameters
+    ----------
+    exhibits : mapping of str to tuple
+        Items by name, each with what is shown of it.
+
+    Returns
+    -------
+    list of Table
+        `mist.paper.comparison.agreement_table` and
+        `mist.paper.comparison.difference_table`; none if nothing is compared.
+    """
+    comparisons = [c for _, exhibit in exhibits.values() for c in exhibit.comparisons]
+    if not comparisons:
+        return []
+    return [agreement_table(comparisons), difference_table(comparisons)]
+
+
+def write_report(
+    folder: Path,
+    exhibits: Mapping[str, tuple[Item, Exhibit]],
+    *,
+    note: str = "",
+    made: datetime | None = None,
+) -> Path:
+    """Write the page, and each table and figure as files.
+
+    Parameters
+    ----------
+    folder : Path
+        Where ``report.html``, ``tables/`` and ``figures/`` go; made if need be. Files of the same
+        names are replaced.
+    exhibits : mapping of str to tuple
+        Items by name, each with what is shown of it, in the order of the page.
+    note : str, default=""
+        A sentence below the heading.
+    made : datetime or None, default=None
+        Time of making in the footer; None stands for now.
+
+    Returns
+    -------
+    Path
+        The page.
+
+    Raises
+    ------
+    ValueError
+        If two tables or two figures have one name.
+    OSError
+        If a file cannot be written.
+    """
+    summary = summary_tables(exhibits)
+    tables = [*summary, *(t for _, exhibit in exhibits.values() for t in exhibit.tables)]
+    drawings = [d for _, exhibit in exhibits.values() for d in exhibit.drawings]
+    _refuse_twins([table.name for table in tables], "tables")
+    _refuse_twins([drawing.name for drawing in drawings], "figures")
+    for table in tables:
+        for suffix, write in _WRITERS:
+            write_text(folder / "tables" / (table.name + suffix), write(table))
+    sections = []
+    with style():
+        for drawing in drawings:
+            to_png(drawing.figure, folder / "figures" / f"{drawing.name}.png")
+            write_text(folder / "figures" / f"{drawing.name}.svg", _file(to_svg(drawing.figure)))
+        for name, (item, exhibit) in exhibits.items():
+            plots = [_plot(drawing) for drawing in exhibit.drawings]
+            sections.append(_Section(name, item, exhibit.tables, plots, exhibit.notes))
+    page = folder / "report.html"
+    html = render(
+        "paper/page.html.j2",
+        made=made,
+        title="The MIST paper, run again",
+        intro=f"{INTRO} {note}".rstrip(),
+        nothing=(NOTHING,),
+        summary=summary,
+        kinds=[
+            (title, [section for section in sections if section.item.kind == kind])
+            for kind, title in _KINDS.items()
+        ],
+    )
+    write_text(page, html)
+    return page
+
+
+def _plot(drawing: Drawing) -> Plot:
+    svg = embed(to_svg(drawing.figure), drawing.name, drawing.alt)
+    return Plot(drawing.title, svg, drawing.caption)
+
+
+def _file(svg: str) -> str:
+    """A drawing that stands alone needs a name space, and an ink."""
+    return svg.replace("currentColor", "#1b2129") + "\n"
+
+
+def _refuse_twins(names: Sequence[str], what: str) -> None:
+    for name in names:
+        if names.count(name) > 1:
+            raise ValueError(f"two {what} are named {name!r}: rename one")
