@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from mist.report.style import INK, WIDTH, draw_shares, line_styles, new_figure, style, to_svg
 
-__all__ = ["Curve", "average", "plot_curves", "plot_tasks"]
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["Curve", "average", "draw_curves", "plot_curves", "plot_tasks"]
 
 _MOST_POINTS = 200
 _MOST_BORDERS = 60
@@ -117,13 +121,41 @@ def plot_curves(
         raise ValueError("a plot of curves needs at least one curve")
     figure, axes = new_figure(_HALF[1])
     figure.set_size_inches(_HALF)
+    draw_curves(axes, curves, borders, dots=dots)
+    axes.set_ylim(-0.02, 1.02)
+    axes.set_xlabel("rows learnt")
+    axes.set_ylabel(label)
+    figure.legend(loc="outside lower center", ncols=3, fontsize=9)
+    return to_svg(figure)
+
+
+def draw_curves(
+    axes: Axes, curves: Sequence[Curve], borders: Sequence[float], *, dots: bool = False
+) -> None:
+    """Draw means over the stream with bands of one standard deviation into a plot.
+
+    Parameters
+    ----------
+    axes : matplotlib.axes.Axes
+        Where to draw.
+    curves, borders, dots
+        As for `plot_curves`.
+
+    Examples
+    --------
+    >>> axes = new_figure(2.0)[1]
+    >>> draw_curves(axes, [Curve("SLDA", np.array([10, 20]), np.ones(2), np.zeros(2))], [10])
+    >>> axes.get_xlim()
+    (np.float64(0.0), np.float64(20.0))
+    """
     for curve, line in zip(curves, line_styles(len(curves)), strict=True):
         low, high = curve.mean - curve.spread, curve.mean + curve.spread
         if curve.spread.any():
             axes.fill_between(
                 curve.rows,
                 np.maximum(low, 0),
-                np.minimum(high, 1),
+                # A share is none above 1; other figures have no end.
+                np.minimum(high, max(1, curve.mean.max())),
                 color=line["color"],
                 alpha=0.16,
                 linewidth=0,
@@ -134,12 +166,7 @@ def plot_curves(
         for border in borders:
             axes.axvline(border, color=INK, alpha=0.35, linewidth=0.8, linestyle=(0, (2, 3)))
     axes.set_xlim(0, max(curve.rows[-1] for curve in curves))
-    axes.set_ylim(-0.02, 1.02)
-    axes.set_xlabel("rows learnt")
-    axes.set_ylabel(label)
     axes.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
-    figure.legend(loc="outside lower center", ncols=3, fontsize=9)
-    return to_svg(figure)
 
 
 @style()

@@ -5,13 +5,38 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from mist.bench.record import Run, Task
+from mist.paper import (
+    accuracy_curves,
+    choices,
+    claims,
+    dynamics,
+    inheritance_effect,
+    settings,
+    sketch_error,
+    split_counts,
+    stress_views,
+)
 from mist.paper.exhibit import Item, Scope
 from mist.paper.printed import PRINTED
 from mist.presets import unknown_name
 
 __all__ = ["GROUPS", "ITEMS", "choose", "plan_of"]
 
-ITEMS: Mapping[str, Item] = {**PRINTED}
+ITEMS: Mapping[str, Item] = {
+    **PRINTED,
+    "sketch-bound-k64": sketch_error.BY_SET,
+    "sketch-bound-kscale": sketch_error.BY_SIZE,
+    "hyperparams": settings.ITEM,
+    "claims": claims.ITEM,
+    "split-counts": split_counts.ITEM,
+    "inheritance-effect": inheritance_effect.ITEM,
+    "tree-size": dynamics.ITEM,
+    "tasks": accuracy_curves.TASKS,
+    "prequential": accuracy_curves.PREQUENTIAL,
+    "stress-vis": stress_views.ITEM,
+    "bandwidth": choices.BANDWIDTH,
+    "variance-prior": choices.VARIANCE_PRIOR,
+}
 """Every item by its name on the command line."""
 
 GROUPS: Mapping[str, tuple[str, ...]] = {

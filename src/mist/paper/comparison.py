@@ -45,8 +45,16 @@ Figures = Mapping[Key, Mapping[int, float]]
 # whose preparation is known. Over tasks, as the paper words it, classes of unequal size differ.
 _OURS = {"mean_class_recall": "final_accuracy"}
 
-# Bytes are counted in another way and the machine is another one: there is nothing to agree on.
-_NOT_JUDGED = {key for key, measure in PAPER_MEASURES.items() if measure.timed} | {"nbytes"}
+# Why there is nothing to agree on.
+_REASONS = {
+    **{
+        key: "a time or a rate of another machine and another program"
+        for key, measure in PAPER_MEASURES.items()
+        if measure.timed
+    },
+    "nbytes": "the paper does not say how it counts bytes",
+    "events": "here every decision counts, not only those that split",
+}
 
 _LIMIT = 2.0
 
@@ -97,13 +105,9 @@ class Comparison:
             return ""
         if not self.n_seeds:
             return "not run"
-        if self.verdict == "not determinable":
-            return (
-                "the paper does not say how it counts bytes"
-                if self.cell.measure == "nbytes"
-                else "a time or a rate of another machine and another program"
-            )
         cell = self.cell
+        if self.verdict == "not determinable":
+            return _REASONS[cell.measure]
         return reason_for(cell.measure, cell.method, cell.dataset) or "not explained"
 
 
@@ -233,7 +237,7 @@ def _comparison(cell: PaperCell, values: Sequence[float]) -> Comparison:
         return Comparison(cell, math.nan, math.nan, 0, math.nan)
     mean, sd = float(np.mean(values)), float(np.std(values))
     deviations = math.nan
-    if cell.measure not in _NOT_JUDGED:
+    if cell.measure not in _REASONS:
         deviations = (mean - cell.mean) / max(cell.sd or 0.0, sd, cell.unit)
     return Comparison(cell, mean, sd, len(values), deviations)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from mist.bench.record import Record, Run, Task, Trial
 from mist.bench.suites import SEEDS
@@ -151,9 +151,7 @@ def runs(methods: Iterable[str], datasets: Iterable[str], seeds: Iterable[int]) 
     ]
 
 
-def results_of(
-    trials: Iterable[Trial], records: Records
-) -> list[tuple[Trial, Mapping[str, object]]]:
+def results_of(trials: Iterable[Trial], records: Records) -> list[tuple[Trial, Mapping[str, Any]]]:
     """Collect what trials returned.
 
     Parameters
