@@ -181,15 +181,25 @@ _PRESETS: Mapping[str, Preset] = {
 
 
 def _vary(name: str, preset: Preset, options: Mapping[str, Any]) -> Preset:
-    """A preset with other parameters, of its trees if it is a forest."""
+    """A preset with other parameters, of its trees where a forest has none of that name."""
     from inspect import signature
 
     from mist.classifier import MistClassifier  # compiled code: only when a variant is wanted
 
-    check_known(name, options, [*signature(MistClassifier).parameters])
+    of_tree, of_forest = [*signature(MistClassifier).parameters], []
+    if preset.forest is not None:
+        from mist.forest import MistForest
+
+        of_forest = [*signature(MistForest).parameters]
+    check_known(name, options, dict.fromkeys([*of_forest, *of_tree]))
+    forest = {k: v for k, v in options.items() if k in of_forest}
+    tree = {k: v for k, v in options.items() if k not in forest}
     changed = ", ".join(f"{option}={write_option(value)}" for option, value in options.items())
     return replace(
-        preset, title=f"{preset.title}, {changed}", parameters={**preset.parameters, **options}
+        preset,
+        title=f"{preset.title}, {changed}",
+        parameters={**preset.parameters, **tree},
+        forest=None if preset.forest is None else {**preset.forest, **forest},
     )
 
 

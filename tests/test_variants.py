@@ -1,0 +1,84 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mist import MistClassifier
+from mist.baselines import METHODS, make
+from mist.bench.suites import SETTINGS
+from mist.presets import PAPER_SETTINGS, PRESETS, make_model
+from mist.variants import Variants, is_variant, join_name, split_name
+
+VALUES = st.one_of(
+    st.integers(-1000, 1000),
+    st.floats(allow_nan=False, allow_infinity=False),
+    st.booleans(),
+    st.none(),
+    st.sampled_from(["sketch", "info_gain", "1e", "a-b"]),
+)
+NAMES = st.from_regex(r"[a-z][a-z_0-9]{0,8}", fullmatch=True)
+
+
+@given(st.dictionaries(NAMES, VALUES, max_size=4))
+def test_what_is_joined_is_split_again(options):
+    name = join_name("mist-g", **options)
+    assert split_name(name) == ("mist-g", options)
+    assert is_variant(name) == bool(options)
+
+
+def test_a_plus_in_a_number_separates_nothing():
+    assert split_name("m+a=1e+20+b=2") == ("m", {"a": 1e20, "b": 2})
+
+
+def test_an_option_given_twice():
+    with pytest.raises(ValueError, match=r"m\+a=1\+a=2: a is given twice"):
+        split_name("m+a=1+a=2")
+
+
+def test_only_plain_names_are_counted():
+    known = Variants({"a": 1}, lambda name, entry, options: entry + options["by"])
+    assert (known["a+by=2"], len(known), list(known)) == (3, 1, ["a"])
+    with pytest.raises(KeyError):
+        known["b+by=2"]
+    with pytest.raises(KeyError):
+        known[3]
+
+
+def test_a_variant_of_a_preset():
+    preset = PRESETS["mist-g+delta=0.01+inheritance=None"]
+    assert preset.parameters == {**PAPER_SETTINGS, "delta": 0.01, "inheritance": None}
+    assert preset.title == "MIST-G, delta=0.01, inheritance=None"
+    model = make_model("mist-g+sketch_size=16", seed=3)
+    assert model.get_params() == {
+        **MistClassifier.paper("G", sketch_size=16, random_state=3).get_params()
+    }
+
+
+def test_a_variant_of_a_forest():
+    model = make_model("mist-forest+delta=0.2+n_trees=3")
+    assert (model.estimator.delta, model.n_trees) == (0.2, 3)
+    assert model.estimator.split_test == make_model("mist-forest").estimator.split_test
+
+
+def test_a_variant_of_a_baseline():
+    assert make("slda+shrinkage=0.5").shrinkage == 0.5
+    assert METHODS["slda+shrinkage=0.5"].group == "other"
+    assert METHODS["mist-g+delta=0.2"].group == "ours"
+
+
+def test_a_variant_of_a_data_set():
+    setting = SETTINGS["random_means+n_classes=25"]
+    assert setting.load_options(7, "paper") == {"n_classes": 25, "seed": 7}
+    assert setting.title == "Random means, n_classes=25"
+
+
+@pytest.mark.parametrize(
+    ("table", "name", "nearest"),
+    [
+        (METHODS, "mist-g+sketchsize=16", "sketch_size"),
+        (METHODS, "slda+shrinkagge=1", "shrinkage"),
+        (SETTINGS, "random_means+nclasses=3", "n_classes"),
+    ],
+)
+def test_an_option_that_is_not_there(table, name, nearest):
+    with pytest.raises(ValueError, match=f"The nearest is '{nearest}'"):
+        table[name]
