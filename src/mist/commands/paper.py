@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 from rich import box
@@ -87,11 +88,9 @@ def paper(options: PaperOptions) -> bool:
     step = follow(steps, len(tasks), "paper", options.out, fresh=options.fresh)
     records = read_records(options.out, tasks)
     exhibits = {name: (ITEMS[name], ITEMS[name].show(scope, records)) for name in names}
-    for _, exhibit in exhibits.values():
-        for table in exhibit.tables[:1]:
-            console.print(to_rich(table))
-            console.print()
-    for table in summary_tables(exhibits)[:1]:
+    # Of all items the page is the place to read them.
+    shown = [e.tables[:1] for name, (_, e) in exhibits.items() if name in options.names]
+    for table in chain(*shown, summary_tables(exhibits)[:1]):
         console.print(to_rich(table))
         console.print()
     page = write_report(options.out, exhibits, note=_note(scope))

@@ -296,14 +296,14 @@ def beside_table(name: str, comparisons: Sequence[Comparison]) -> Table:
     (('method', 'Iris'), (('SLDA', '0.850 / 0.973 *'),))
     """
     known = [c for c in comparisons if c.n_seeds]
-    cells = {(c.cell.method, c.cell.measure, c.cell.dataset): _beside(c) for c in known}
     printed = cells_of(name)
-    methods = [m for m in dict.fromkeys(c.method for c in printed) if any(m == k[0] for k in cells)]
-    columns = [
-        column
-        for column in dict.fromkeys((c.measure, c.dataset) for c in printed)
-        if any(column == key[1:] for key in cells)
-    ]
+    # Of a single method one line would be long.
+    by_set = len({c.method for c in printed}) == 1 and len({c.dataset for c in printed}) > 1
+    cells = {_place(c.cell, by_set): _beside(c) for c in known}
+    places = [place for cell in printed if (place := _place(cell, by_set)) in cells]
+    lines = dict.fromkeys(row for row, _ in places)
+    # A data set after the other, or a measure after the other, as printed.
+    columns = dict.fromkeys(column for _, column in places)
     several = len({measure for measure, _ in columns}) > 1
     judged = any(not math.isnan(c.deviations) for c in known)
     return Table(
@@ -317,17 +317,31 @@ def beside_table(name: str, comparisons: Sequence[Comparison]) -> Table:
             "bytes."
         ),
         headings=(
-            "method",
-            *(
-                f"{_name_of(d)}: {PAPER_MEASURES[m].title}" if several else _name_of(d)
-                for m, d in columns
-            ),
+            "data set" if by_set else "method",
+            *(_heading(measure, dataset, several) for measure, dataset in columns),
         ),
         rows=tuple(
-            (title_of(method), *(cells.get((method, *column), "") for column in columns))
-            for method in methods
+            (
+                _name_of(line) if by_set else title_of(line),
+                *(cells.get((line, column), "") for column in columns),
+            )
+            for line in lines
         ),
     )
+
+
+def _place(cell: PaperCell, by_set: bool) -> tuple[str, tuple[str, str]]:
+    """Line and column of a figure: of one method's table a line is a data set."""
+    if by_set:
+        return cell.dataset, (cell.measure, "")
+    return cell.method, (cell.measure, cell.dataset)
+
+
+def _heading(measure: str, dataset: str, several: bool) -> str:
+    title = PAPER_MEASURES[measure].title
+    if not dataset:
+        return title
+    return f"{_name_of(dataset)}: {title}" if several else _name_of(dataset)
 
 
 def _name_of(dataset: str) -> str:
