@@ -9,7 +9,7 @@ from mist.bench.record import Run
 from mist.bench.suites import PROTOCOLS, SEEDS, SUITES, find_setting
 from mist.presets import unknown_name
 
-__all__ = ["default_methods", "plan"]
+__all__ = ["check_seeds", "default_methods", "plan"]
 
 _GROUPS = ("ours", "tree", "other")
 _LAST_SEED = 2**32 - 1
@@ -89,18 +89,38 @@ def plan(
             raise unknown_name("method", name, METHODS)
     for name in datasets:
         find_setting(name)
-    for seed in seeds:
-        if not 0 <= seed <= _LAST_SEED:
-            raise ValueError(f"seed {seed} must be between 0 and {_LAST_SEED}")
+    check_seeds(seeds)
     _check_once("method", methods)
     _check_once("data set", datasets)
-    _check_once("seed", seeds)
     return [
         Run(dataset, method, seed, protocol)
         for dataset in datasets
         for seed in seeds
         for method in methods
     ]
+
+
+def check_seeds(seeds: Sequence[int]) -> None:
+    """Refuse seeds that no generator takes, and none at all.
+
+    Parameters
+    ----------
+    seeds : sequence of int
+        Seeds.
+
+    Raises
+    ------
+    ValueError
+        If one is out of range or given twice, or there is none.
+
+    Examples
+    --------
+    >>> check_seeds([42, 123])
+    """
+    for seed in seeds:
+        if not 0 <= seed <= _LAST_SEED:
+            raise ValueError(f"seed {seed} must be between 0 and {_LAST_SEED}")
+    _check_once("seed", seeds)
 
 
 def _check_once(what: str, chosen: Sequence[object]) -> None:

@@ -13,6 +13,7 @@ from rich.table import Table
 
 from mist.baselines import METHODS
 from mist.bench import iter_grid
+from mist.bench.grid import check_seeds
 from mist.bench.record import Run, Task
 from mist.bench.store import path_of, read_records
 from mist.bench.tables import to_rich
@@ -45,9 +46,11 @@ class PaperOptions:
     retry_failed: bool = False
 
     def scope(self) -> Scope:
-        """Return how much is run."""
+        """Return how much is run; ValueError if a seed is out of range or given twice."""
         plain = Scope.quick() if self.fast else Scope()
-        return Scope(tuple(dict.fromkeys(self.seeds)) or plain.seeds, self.fast)
+        seeds = tuple(self.seeds) or plain.seeds
+        check_seeds(seeds)
+        return Scope(seeds, self.fast)
 
 
 def paper(options: PaperOptions) -> bool:
