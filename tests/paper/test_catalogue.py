@@ -196,6 +196,11 @@ def test_the_report_of_made_up_runs(tmp_path):
     for dataset in ("synth50", "covertype", "mnist"):
         for suffix in (".svg", ".png"):
             assert (tmp_path / "figures" / f"tree-size-{dataset}{suffix}").stat().st_size > 1000
+    text = (tmp_path / "report.md").read_text(encoding="utf-8")
+    for name in names:
+        assert f"## {ITEMS[name].title} ({ITEMS[name].label})" in text
+        assert f"`mist paper {name}`" in text
+    assert "](figures/tree-size-mnist.svg)" in text
     svg = (tmp_path / "figures" / "tree-size-mnist.svg").read_text(encoding="utf-8")
     assert "currentColor" not in svg
     assert svg.startswith("<svg")

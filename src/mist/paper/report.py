@@ -16,11 +16,12 @@ from mist.paper.exhibit import Drawing, Exhibit, Item
 from mist.report.document import embed, render
 from mist.report.style import style, to_png, to_svg
 
-__all__ = ["summary_tables", "write_report"]
+__all__ = ["INTRO", "summary_tables", "to_page", "write_report"]
 
 _WRITERS = ((".csv", to_csv), (".md", to_markdown), (".tex", to_latex))
 _KINDS = {"table": "Tables", "figure": "Figures", "theory": "Theorems"}
 
+_TITLE = "The MIST paper, run again"
 INTRO = (
     "The tables, figures and theorems of the MIST paper, run again: ours beside what is printed, "
     "how far apart they are in standard deviations, and why where they differ. Streams are "
@@ -69,8 +70,8 @@ def write_report(
     Parameters
     ----------
     folder : Path
-        Where ``report.html``, ``tables/`` and ``figures/`` go; made if need be. Files of the same
-        names are replaced.
+        Where ``report.html``, a shorter ``report.md``, ``tables/`` and ``figures/`` go; made if
+        need be. Files of the same names are replaced.
     exhibits : mapping of str to tuple
         Items by name, each with what is shown of it, in the order of the page.
     note : str, default=""
@@ -110,7 +111,7 @@ def write_report(
     html = render(
         "paper/page.html.j2",
         made=made,
-        title="The MIST paper, run again",
+        title=_TITLE,
         intro=f"{INTRO} {note}".rstrip(),
         nothing=(NOTHING,),
         summary=summary,
@@ -120,7 +121,46 @@ def write_report(
         ],
     )
     write_text(page, html)
+    text = f"# {_TITLE}\n\n{INTRO} {note}".rstrip()
+    write_text(folder / "report.md", f"{text}\n\n{to_page(exhibits)}")
     return page
+
+
+def to_page(
+    exhibits: Mapping[str, tuple[Item, Exhibit]], images: str = "figures", suffix: str = ".svg"
+) -> str:
+    """Write the report as Markdown: the first table of each item, its figures and notes.
+
+    Parameters
+    ----------
+    exhibits : mapping of str to tuple
+        Items by name, each with what is shown of it.
+    images : str, default="figures"
+        Folder of the figures as the page sees it.
+    suffix : {".svg", ".png"}, default=".svg"
+        Kind of the figures.
+
+    Returns
+    -------
+    str
+        Its text, from the second level of headings on.
+    """
+    parts = [to_markdown(table) for table in summary_tables(exhibits)[:1]]
+    for name, (item, exhibit) in exhibits.items():
+        label = f" ({item.label})" if item.label else ""
+        parts.append(f"## {item.title}{label}")
+        parts += exhibit.notes
+        for drawing in exhibit.drawings:
+            parts.append(f"![{drawing.alt}]({images}/{drawing.name}{suffix})")
+            parts.append(f"*{drawing.title}.* {drawing.caption}")
+        # A theorem's tables are different checks; the others' are the first one cell by cell.
+        shown = exhibit.tables if item.kind == "theory" else exhibit.tables[:1]
+        parts += [to_markdown(table) for table in shown]
+        parts.append(f"Run it again: `mist paper {name}`.")
+    for table in summary_tables(exhibits)[1:]:
+        parts.append(f"## {table.title}")
+        parts.append(to_markdown(table))
+    return "\n\n".join(part.strip() for part in parts) + "\n"
 
 
 def _plot(drawing: Drawing) -> Plot:
