@@ -15,6 +15,7 @@ from mist.paper import (
     sketch_error,
     split_counts,
     stress_views,
+    tried,
 )
 from mist.paper.exhibit import Item, Scope
 from mist.paper.printed import PRINTED
@@ -29,6 +30,7 @@ ITEMS: Mapping[str, Item] = {
     "hyperparams": settings.ITEM,
     "claims": claims.ITEM,
     "split-counts": split_counts.ITEM,
+    "other-settings": tried.ITEM,
     "inheritance-effect": inheritance_effect.ITEM,
     "tree-size": dynamics.ITEM,
     "tasks": accuracy_curves.TASKS,

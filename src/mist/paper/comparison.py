@@ -29,12 +29,14 @@ __all__ = [
     "Comparison",
     "Figures",
     "agreement_table",
+    "beside",
     "beside_table",
     "cell_table",
     "compare",
     "comparison_tables",
     "difference_table",
     "figures_of",
+    "name_of",
 ]
 
 Key = tuple[str, str, str]
@@ -299,7 +301,7 @@ def beside_table(name: str, comparisons: Sequence[Comparison]) -> Table:
     printed = cells_of(name)
     # Of a single method one line would be long.
     by_set = len({c.method for c in printed}) == 1 and len({c.dataset for c in printed}) > 1
-    cells = {_place(c.cell, by_set): _beside(c) for c in known}
+    cells = {_place(c.cell, by_set): beside(c) for c in known}
     places = [place for cell in printed if (place := _place(cell, by_set)) in cells]
     lines = dict.fromkeys(row for row, _ in places)
     # A data set after the other, or a measure after the other, as printed.
@@ -322,7 +324,7 @@ def beside_table(name: str, comparisons: Sequence[Comparison]) -> Table:
         ),
         rows=tuple(
             (
-                _name_of(line) if by_set else title_of(line),
+                name_of(line) if by_set else title_of(line),
                 *(cells.get((line, column), "") for column in columns),
             )
             for line in lines
@@ -341,10 +343,27 @@ def _heading(measure: str, dataset: str, several: bool) -> str:
     title = PAPER_MEASURES[measure].title
     if not dataset:
         return title
-    return f"{_name_of(dataset)}: {title}" if several else _name_of(dataset)
+    return f"{name_of(dataset)}: {title}" if several else name_of(dataset)
 
 
-def _name_of(dataset: str) -> str:
+def name_of(dataset: str) -> str:
+    """Return the name of a data set of the paper's tables.
+
+    Parameters
+    ----------
+    dataset : str
+        As in `mist.paper.values.PaperCell`.
+
+    Returns
+    -------
+    str
+        For headings.
+
+    Examples
+    --------
+    >>> name_of("mnist"), name_of("standard")
+    ('Split-MNIST', 'mean of 10 sets')
+    """
     return "mean of 10 sets" if dataset == "standard" else heading_of(dataset)
 
 
@@ -357,7 +376,25 @@ def _write(cell: PaperCell, value: float) -> str:
     return measure.write(value)
 
 
-def _beside(comparison: Comparison) -> str:
+def beside(comparison: Comparison) -> str:
+    """Write our figure and the paper's in one cell.
+
+    Parameters
+    ----------
+    comparison : Comparison
+        Both.
+
+    Returns
+    -------
+    str
+        With a star if they differ.
+
+    Examples
+    --------
+    >>> cell = PaperCell("tree-results", "mist-g", "wine", "final_accuracy", 0.97, 0.02)
+    >>> beside(Comparison(cell, 0.9, 0.0, 5, -3.5))
+    '0.900 / 0.970 *'
+    """
     cell = comparison.cell
     mark = " *" if comparison.verdict == "differs" else ""
     return f"{_write(cell, comparison.ours_mean)} / {_write(cell, cell.mean)}{mark}"
@@ -478,7 +515,7 @@ def _listed(comparison: Comparison) -> tuple[str, ...]:
     off = comparison.deviations
     return (
         title_of(cell.method),
-        _name_of(cell.dataset),
+        name_of(cell.dataset),
         PAPER_MEASURES[cell.measure].title,
         ours,
         f"{_write(cell, cell.mean)}{spread}",
