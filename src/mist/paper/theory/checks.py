@@ -1,5 +1,4 @@
-"""What the checks share: verdicts, shares with their intervals, and figures that are not rounded
-over a bound."""
+"""What the checks share: verdicts, and shares and figures as texts."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ def _gain(table: Any) -> Any:
 
 @allocating
 def _change(table: Any, n: int, side: int, c: int, before: float) -> Any:
-    """n times the change of the gain; the table is left as it was."""
+    """Change of the gain, times n; the table is left as it was."""
     if table[0, 0] == 0:
         return 0.0
     table[0, 0] -= 1
@@ -307,8 +307,8 @@ def _notes(results: Sequence[tuple[Trial, Any]]) -> tuple[str, ...]:
         reached = Fraction(most["exact"])
         over = reached > limit if kind == SAME else reached >= limit
         notes.append(
-            f"The largest change by a row replaced {name} is {round_down(most['value'], 6)}/n, with "
-            f"{given['n_classes']} classes and {given['n']:,} rows: the limit of {limit}/n "
+            f"The largest change by a row replaced {name} is {round_down(most['value'], 6)}/n, "
+            f"with {given['n_classes']} classes and {given['n']:,} rows: the limit of {limit}/n "
             + ("is broken." if over else "is kept by every table that was tried.")
         )
     notes.append(
