@@ -264,7 +264,8 @@ def _table(
             "that gains less than the best. Shares of leaves, in brackets the 95 % interval of "
             "Clopper and Pearson; delta = 0.1 where nothing is said. The tie rule splits as soon "
             f"as the radius is below {TIE_THRESHOLD:g}. A test holds if neither interval, of "
-            "delta = 0.1 and 0.01, lies above delta; no theorem covers Hoeffding's radius, the tie rule"
+            "delta = 0.1 and 0.01, lies above delta; no theorem covers Hoeffding's radius, the tie "
+            "rule"
             + (", more than one look," if often else "")
             + " or, for the gain test, a choice between columns that gain."
         ),
