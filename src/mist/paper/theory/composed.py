@@ -18,7 +18,7 @@ from mist.bench.tables import Table
 from mist.paper.exhibit import Drawing, Exhibit, Item, Records, Scope, results_of
 from mist.paper.theory.checks import FAILS, HOLDS, NO_GUARANTEE, interval, proportion, verdict
 from mist.paper.theory.leaves import gini_gains
-from mist.paper.theory.sketches import class_sketches, rank_error, stored_column
+from mist.paper.theory.sketches import class_sketches, rank_error, stored_column, summarise
 from mist.report.style import INK, line_styles, new_figure, style
 
 __all__ = ["DISTRIBUTIONS", "ITEM", "composed_error"]
@@ -149,18 +149,13 @@ def composed_error(distribution: str, k: int, n: int, leaves: int, seed: int) ->
             worst = max(worst, error)
         within += worst <= bounds
 
-    def summary(found: Any, limits: Floats) -> dict[str, Any]:
-        found = np.asarray(found).ravel()
-        above = [int((found > limit).sum()) for limit in limits]
-        return {"largest": float(found.max()), "mean": float(found.mean()), "above": above}
-
     return {
         "sketches": leaves * N_COLUMNS * N_CLASSES,
         "columns": leaves * N_COLUMNS,
         "leaves": leaves,
-        "rank": summary(ranks, epsilons),
-        "fixed": summary(at_fixed, 4 * epsilons),
-        "anywhere": summary(anywhere, 4 * epsilons),
+        "rank": summarise(ranks, epsilons),
+        "fixed": summarise(at_fixed, 4 * epsilons),
+        "anywhere": summarise(anywhere, 4 * epsilons),
         "slope": slope,
         "within": within.tolist(),
         "bounds": bounds.tolist(),

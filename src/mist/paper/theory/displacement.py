@@ -19,7 +19,7 @@ from mist.engine.thresholds import class_medians, midpoint, observed_cells
 from mist.paper.exhibit import Drawing, Exhibit, Item, Records, Scope, results_of
 from mist.paper.theory.checks import FAILS, HOLDS, NO_GUARANTEE, interval, proportion
 from mist.paper.theory.leaves import gini_gains
-from mist.paper.theory.sketches import class_sketches, rank_error
+from mist.paper.theory.sketches import class_sketches, rank_error, summarise
 from mist.report.style import INK, line_styles, new_figure, style
 
 __all__ = ["ITEM", "displacement"]
@@ -90,17 +90,12 @@ def displacement(kappa: float, apart: float, k: int, n: int, leaves: int, seed: 
             loss.append(gains[0] - gains[1])
             loss_of_best.append(gains.max() - gains[1])
 
-    def summary(found: Any, limits: Any) -> dict[str, Any]:
-        found = np.asarray(found).ravel()
-        above = [int((found > limit).sum()) for limit in limits]
-        return {"largest": float(found.max()), "mean": float(found.mean()), "above": above}
-
     return {
         "columns": leaves * N_COLUMNS,
-        "median": summary(of_median, epsilons),
-        "threshold": summary(of_threshold, epsilons),
-        "loss": summary(loss, 4 * kappa * epsilons),
-        "loss_of_best": summary(loss_of_best, 4 * kappa * epsilons),
+        "median": summarise(of_median, epsilons),
+        "threshold": summarise(of_threshold, epsilons),
+        "loss": summarise(loss, 4 * kappa * epsilons),
+        "loss_of_best": summarise(loss_of_best, 4 * kappa * epsilons),
     }
 
 

@@ -11,7 +11,7 @@ from mist import MistClassifier
 from mist.engine import kll
 from mist.engine.state import State
 
-__all__ = ["class_sketches", "rank_error", "stored_column"]
+__all__ = ["class_sketches", "rank_error", "stored_column", "summarise"]
 
 _NEVER = 10**9
 """A grace period that does not end."""
@@ -99,3 +99,28 @@ def stored_column(
     order = values[:n].argsort(kind="stable")
     reached = weights[:n][order].cumsum()
     return values[:n][order], reached / reached[-1]
+
+
+def summarise(errors: Any, limits: Any) -> dict[str, Any]:
+    """Say how large errors are, and how many are above each limit.
+
+    Parameters
+    ----------
+    errors : array-like
+        The errors.
+    limits : array-like of shape (m,)
+        The limits.
+
+    Returns
+    -------
+    dict
+        ``largest``, ``mean`` and ``above``, one number a limit.
+
+    Examples
+    --------
+    >>> summarise([0.1, 0.3], [0.2, 0.3])
+    {'largest': 0.3, 'mean': 0.2, 'above': [1, 0]}
+    """
+    found = np.asarray(errors, float).ravel()
+    above = [int((found > limit).sum()) for limit in limits]
+    return {"largest": float(found.max()), "mean": float(found.mean()), "above": above}

@@ -311,6 +311,8 @@ def _draw(results: Sequence[tuple[Trial, Any]]) -> Drawing:
     lines = line_styles(4)
     for side in SIDES:
         mine = [result for trial, result in results if dict(trial.arguments)["side"] == side]
+        if not mine:
+            continue
         zeta = np.concatenate([result["zeta"] for result in mine])
         order = zeta.argsort()
         for key in ("mean", "variance"):
