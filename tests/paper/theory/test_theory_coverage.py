@@ -6,11 +6,20 @@ import math
 
 import numpy as np
 import pytest
+from scipy.stats import norm
 
 import naive
 from mist.bench.record import Record
 from mist.paper.exhibit import Scope
-from mist.paper.theory.coverage import BOUNDS, CASES, DELTAS, ITEM, many_looks, one_look
+from mist.paper.theory.coverage import (
+    BOUNDS,
+    CASES,
+    DELTAS,
+    ITEM,
+    many_looks,
+    one_look,
+    own_thresholds,
+)
 from mist.paper.theory.leaves import Case, columns, draw_counts, gini_gains
 
 GAP, GAIN = 0, 1
@@ -124,8 +133,8 @@ def test_the_radius_is_far_above_the_deviations():
 
 def test_too_many_wrong_leaves_fail():
     scope = Scope.quick()
-    plan = [trial for trial in ITEM.plan(scope) if dict(trial.arguments)["case"] == "equal-2"]
-    once = [trial for trial in plan if trial.experiment.endswith("one_look")]
+    plan = [trial for trial in ITEM.plan(scope) if trial.experiment.endswith("one_look")]
+    once = [trial for trial in plan if dict(trial.arguments)["case"] == "equal-2"]
     result = one_look("equal-2", 200, 100, 0)
 
     def verdicts(wrong: int) -> list[str]:
@@ -135,3 +144,20 @@ def test_too_many_wrong_leaves_fail():
 
     assert verdicts(0) == ["holds", "holds", "no guarantee"]
     assert verdicts(20) == ["fails", "fails", "no guarantee, above delta"]
+
+
+def test_gains_at_own_thresholds_deviate_as_a_slow_count_says():
+    got = own_thresholds(3, 1.0, 150, 1, 11)
+    rng = np.random.default_rng(11)
+    y = rng.integers(0, 3, 150)
+    x = rng.normal(size=150) + y
+    medians = sorted(np.quantile(x[y == c], 0.5, method="inverted_cdf") for c in range(3))
+    known, worst = np.bincount(y).tolist(), 0.0
+    for v in (np.mean(medians[:2]), np.mean(medians[1:])):
+        left = [int(np.sum(x[y == c] <= v)) for c in range(3)]
+        parts = [norm.cdf(v - c) / 3 for c in range(3)]
+        true = naive.gini_gain(parts, [1 / 3] * 3)
+        worst = max(worst, abs(naive.gini_gain(left, known) - true))
+    assert got["deviation"][0] == pytest.approx(worst)
+    assert got["radius"][1] == pytest.approx(naive.radius(150, 1, 2, 0.01) / 2)
+    assert got["beyond"] == [0, 0]

@@ -18,6 +18,7 @@ LESS = {
     "climb": {"n": 50, "starts": 2},
     "one_look": {"leaves": 40},
     "many_looks": {"rows": 2000, "leaves": 4},
+    "own_thresholds": {"n": 300, "leaves": 5},
     "composed_error": {"n": 700, "leaves": 1},
     "displacement": {"n": 500, "leaves": 1},
     "class_variance": {"draws": 1000},
