@@ -10,19 +10,19 @@ instead. Prints the tables and writes them as a page of Markdown.
 from __future__ import annotations
 
 import argparse
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 from numba import njit
 from rich.console import Console
 from rich.progress import track
-from scipy.stats import binomtest
 
 from mist.bench.tables import Table, to_markdown, to_rich
 from mist.engine.betting import BETS, bet, wealth
 from mist.engine.confseq import class_variances, gain_radius, gap_radius
 from mist.engine.criterion import TIE, radius, split_gain
+from mist.paper.theory.checks import proportion
+from mist.paper.theory.leaves import NOISE, Case, columns, draw_counts
 
 DELTAS = (0.1, 0.01)
 GRACE = (50, 200)
@@ -38,39 +38,6 @@ STATISTICS = ("gap", "gain")
 TESTS_OF = {"gap": TESTS, "gain": TESTS[:INDEPENDENT]}
 
 
-@dataclass(frozen=True)
-class Case:
-    """Classes, the share of each that lies left in each column, and how the rows come."""
-
-    title: str
-    shares: np.ndarray  # (classes, columns)
-    incremental: bool = False  # two classes at a time
-    opposite: bool = False  # within a class, what lies left in one column lies right in the other
-
-    def gains(self):
-        """What each column gains if the classes are equally frequent."""
-        p = np.full(len(self.shares), 1 / len(self.shares))
-        after = [
-            ((p[:, None] * side) ** 2).sum(axis=0) / (p[:, None] * side).sum(axis=0)
-            for side in (self.shares, 1 - self.shares)
-        ]
-        return sum(after) - (p**2).sum()
-
-    def right(self, statistic):
-        """Columns that may be split: any with a gain, or the only one with the largest."""
-        gains = self.gains().round(12)
-        if statistic == "gain":
-            return gains > 0
-        best = gains == gains.max()
-        return best if best.sum() == 1 else np.zeros(len(gains), bool)
-
-
-def columns(n_classes, *left):
-    """Shares of columns, each given by those of the even and of the odd classes."""
-    return np.array([[pair[c % 2] for pair in left] for c in range(n_classes)])
-
-
-NOISE = (0.5, 0.5)
 CASES = (
     Case("two equal columns, 2 classes", columns(2, (0.8, 0.2), (0.8, 0.2))),
     Case("two equal columns, 10 classes", columns(10, (0.8, 0.2), (0.8, 0.2))),
@@ -89,26 +56,6 @@ CASES = (
     Case("0.8/0.2 against 0.77/0.23", columns(2, (0.8, 0.2), (0.77, 0.23))),
     Case("one 0.7/0.3 among 19 noise columns", columns(2, (0.7, 0.3), *[NOISE] * 19)),
 )
-
-
-def draw_counts(case, rows, rng):
-    """Rows of each class so far at each look (looks, classes), and those left in each column."""
-    n_classes, _ = case.shares.shape
-    looks = rows // GRACE[0]
-    chances = np.full((looks, n_classes), 1 / n_classes)
-    if case.incremental:
-        task = np.arange(looks) * (n_classes // 2) // looks
-        chances = np.where(np.arange(n_classes) // 2 == task[:, None], 0.5, 0.0)
-    more = rng.multinomial(GRACE[0], chances)
-    if case.opposite:
-        p = case.shares[:, 0]
-        both = np.maximum(2 * p - 1, 0)
-        joint = np.stack([both, p - both, p - both, 1 - 2 * p + both], axis=1)
-        places = rng.multinomial(more, joint)
-        left = np.stack([places[..., 0] + places[..., k] for k in (1, 2)], axis=-1)
-    else:
-        left = rng.binomial(more[..., None], case.shares)
-    return more.cumsum(axis=0).astype(float), left.cumsum(axis=0).astype(float)
 
 
 @njit
@@ -187,7 +134,7 @@ def simulate(case, rows, repetitions, seed):
     shape = (repetitions, len(STATISTICS), len(TESTS), len(DELTAS), len(GRACE))
     when, where = np.empty(shape, np.int64), np.empty(shape, np.int64)
     for i, child in enumerate(np.random.SeedSequence(seed).spawn(repetitions)):
-        known, left = draw_counts(case, rows, np.random.default_rng(child))
+        known, left = draw_counts(case, rows, GRACE[0], np.random.default_rng(child))
         first_fires(known, left, radii, log_terms, when[i], where[i])
     return np.where(when < 0, np.inf, (when + 1.0) * GRACE[0]), where
 
@@ -236,9 +183,7 @@ def bets(scores_of, rows, repetitions, seed):
 
 def share(fired):
     """Share of repetitions with a fire, and its 95 % interval of Clopper and Pearson."""
-    k, n = int(fired.sum()), fired.size
-    low, high = binomtest(k, n).proportion_ci(method="exact")
-    return f"{k / n:.3f} ({low:.3f} to {high:.3f})"
+    return proportion(int(fired.sum()), fired.size)
 
 
 def median_rows(rows):

@@ -1,9 +1,8 @@
-"""Gains by counting labels, confidence radii, and the sensitivity the radius rests on."""
+"""Gains by counting labels, and confidence radii."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -231,66 +230,3 @@ def test_the_default_radius_follows_from_the_sensitivity():
     n, d, m, delta = 700.0, 6, 3, 0.05
     t = radius("mcdiarmid", n, delta, n_features=d, n_thresholds=m) / 2
     assert d * m * 2 * math.exp(-2 * t**2 / (n * (4 / n) ** 2)) == pytest.approx(delta)
-
-
-# --- sensitivity of the Gini gain -------------------------------------------------------------
-
-
-def gini_gain(table: tuple[int, ...]) -> float:
-    """The engine's gain of a table: class counts on the left, then class counts on the right."""
-    half = len(table) // 2
-    left, right = table[:half], table[half:]
-    squares = [sum(impurity_term(float(c), None) for c in side) for side in (left, right)]
-    whole = sum(impurity_term(float(a + b), None) for a, b in zip(left, right, strict=True))
-    return split_gain(float(sum(left)), float(sum(right)), *squares, whole, None)
-
-
-def tables(n: int, bins: int) -> Iterator[tuple[int, ...]]:
-    """All ways to put n rows into so many bins."""
-    if bins == 1:
-        yield (n,)
-        return
-    for first in range(n + 1):
-        for rest in tables(n - first, bins - 1):
-            yield (first, *rest)
-
-
-def test_gain_of_tables_equals_the_twins():
-    for table in tables(6, 6):
-        left, right = table[:3], table[3:]
-        total = [a + b for a, b in zip(left, right, strict=True)]
-        assert gini_gain(table) == pytest.approx(naive.gini_gain(left, total), abs=1e-14)
-
-
-@pytest.mark.parametrize(("k", "largest"), [(2, 12), (3, 7)])
-def test_replacing_one_row_never_changes_the_gain_by_more_than_4_over_n(k, largest):
-    for n in range(1, largest + 1):
-        gains = {table: gini_gain(table) for table in tables(n, 2 * k)}
-        worst = 0.0
-        for table, gain in gains.items():
-            for a in range(2 * k):
-                for b in range(2 * k):
-                    if table[a] and a != b:  # a row of bin a becomes one of bin b
-                        other = list(table)
-                        other[a] -= 1
-                        other[b] += 1
-                        worst = max(worst, abs(gains[tuple(other)] - gain))
-        assert worst <= 4 / n
-        assert n < 3 or worst > 1 / n  # the search does meet large changes
-
-
-@pytest.mark.parametrize("k", [2, 3, 6])
-def test_the_bound_of_4_over_n_is_approached(k):
-    shares = []
-    for n in (10**2, 10**4, 10**6, 10**8):
-        # sqrt(n/2) rows of one class on the left, all others of a second class on the right; one
-        # row on the left takes the second class. Further classes stay empty.
-        m = math.isqrt(n // 2)
-        empty = (0,) * (k - 2)
-        before = gini_gain((0, m, *empty, n - m, 0, *empty))
-        after = gini_gain((1, m - 1, *empty, n - m, 0, *empty))
-        change = n * abs(after - before)
-        assert change == pytest.approx(2 * (n - m) * (2 * m - 1) / (n * m), rel=1e-5)
-        shares.append(change / 4)
-    assert shares == sorted(shares)
-    assert 0.999 < shares[-1] <= 1.0
