@@ -19,6 +19,7 @@ from mist.paper import (
 )
 from mist.paper.exhibit import Item, Scope
 from mist.paper.printed import PRINTED
+from mist.paper.theory import THEORY
 from mist.presets import unknown_name
 
 __all__ = ["GROUPS", "ITEMS", "choose", "plan_of"]
@@ -38,6 +39,7 @@ ITEMS: Mapping[str, Item] = {
     "stress-vis": stress_views.ITEM,
     "bandwidth": choices.BANDWIDTH,
     "variance-prior": choices.VARIANCE_PRIOR,
+    **THEORY,
 }
 """Every item by its name on the command line."""
 

@@ -14,40 +14,15 @@ from mist.bench.suites import SETTINGS
 from mist.bench.tables import Table
 from mist.paper.comparison import beside_table, cell_table, compare
 from mist.paper.exhibit import Exhibit, Item, Records, Scope, results_of
+from mist.paper.theory.sketches import rank_error
 from mist.paper.values import PAPER_TABLES, cells_of
 
-__all__ = ["BY_SET", "BY_SIZE", "errors_at_decisions", "published_rank_error"]
+__all__ = ["BY_SET", "BY_SIZE", "errors_at_decisions"]
 
 SIZES = (16, 32, 64, 128)
 MADE = ("pareto", "lognormal", "exponential", "outlier5")
 MEASURED = ("pendigits", "hapt", "shuttle", "covertype")
 _EVERY = 200
-
-
-def published_rank_error(k: int) -> float:
-    """Rank error that a KLL sketch of size k keeps with 99 % confidence, one-sided.
-
-    Parameters
-    ----------
-    k : int
-        Size.
-
-    Returns
-    -------
-    float
-        As a share of the rows.
-
-    References
-    ----------
-    Karnin, Lang and Liberty, Optimal Quantile Approximation in Streams, FOCS 2016; the constants
-    were fitted by the authors of the DataSketches library.
-
-    Examples
-    --------
-    >>> round(published_rank_error(64), 3)
-    0.04
-    """
-    return 2.296 / k**0.9723
 
 
 def errors_at_decisions(dataset: str, size: int, seed: int) -> dict[str, Any]:
@@ -209,11 +184,11 @@ def _bounds(trials: Sequence[Task], records: Records) -> Table:
                     f"{worst.max():.4f}",
                     f"{4 / size:.4f}",
                     f"{np.mean(worst <= 4 / size):.1%}",
-                    f"{4 * published_rank_error(size):.4f}",
-                    f"{np.mean(worst <= 4 * published_rank_error(size)):.1%}",
+                    f"{4 * rank_error(size):.4f}",
+                    f"{np.mean(worst <= 4 * rank_error(size)):.1%}",
                     f"{cdf.max():.4f}",
                     f"{np.mean(cdf <= 1 / size):.1%}",
-                    f"{np.mean(cdf <= published_rank_error(size)):.1%}",
+                    f"{np.mean(cdf <= rank_error(size)):.1%}",
                 )
             )
     return Table(
