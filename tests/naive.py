@@ -285,6 +285,7 @@ class NaiveMist:
     n_thresholds: int = 10
     bandwidth: float = 0.2
     smoothing: float = 1e-3
+    variance_prior: float = 1.0
     categorical_features: Sequence[int] | None = None
     max_leaves: int | None = None
     max_classes_per_leaf: int | None = None
@@ -428,8 +429,8 @@ class NaiveMist:
             if j >= self.n_numeric:
                 cell.prec[j] = (cell.mean[j] * fw + 1.0) / (fw + 2.0)
             elif fw > 0.0:
-                pooled = leaf.spread[j] / leaf.observed[j]
-                var = (cell.m2[j] + pooled) / (fw + 1.0) + 1e-9 * self.run_var(j)
+                pooled, prior = leaf.spread[j] / leaf.observed[j], self.variance_prior
+                var = (cell.m2[j] + prior * pooled) / (fw + prior) + 1e-9 * self.run_var(j)
                 cell.prec[j] = 1.0 / var if var > 0.0 else 0.0
             else:  # unknown here: negative, so that only the log term counts
                 run_var = self.run_var(j)

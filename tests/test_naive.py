@@ -292,11 +292,12 @@ def test_impossible_options_are_refused(options):
         NaiveMist(**options)
 
 
-def test_unsplit_tree_is_gaussian_naive_bayes():
+@pytest.mark.parametrize("prior", [0.1, 1.0, 30.0])
+def test_unsplit_tree_is_gaussian_naive_bayes(prior):
     X, y = load_iris(return_X_y=True)
     order = np.random.default_rng(0).permutation(len(y))
     X, y = X[order], y[order]
-    model = learn(NaiveMist(grace_period=1000), X.tolist(), y.tolist())
+    model = learn(NaiveMist(grace_period=1000, variance_prior=prior), X.tolist(), y.tolist())
     reference = GaussianNB().fit(X, y)
     root = model.nodes[0]
     for code, label in enumerate(model.labels):
@@ -314,7 +315,8 @@ def test_unsplit_tree_is_gaussian_naive_bayes():
     reference.var_ = np.array(
         [
             [
-                (np.var(X[y == c, j]) * 50 + within[j]) / 51 + 1e-9 * np.var(X[:, j])
+                (np.var(X[y == c, j]) * 50 + prior * within[j]) / (50 + prior)
+                + 1e-9 * np.var(X[:, j])
                 for j in range(4)
             ]
             for c in range(3)

@@ -209,6 +209,9 @@ class MistClassifier(ClassifierMixin, BaseEstimator):
         MIST-K: multiple of the local inter-quantile spacing (the paper's beta).
     smoothing : float, default=1e-3
         MIST-K: dimensionless smoothing constant (the paper's epsilon_s).
+    variance_prior : float, default=1.0
+        Gaussian and sketch leaves: pseudo-observations by which the variance of a class is drawn
+        to that pooled over the leaf's classes (the paper gives none).
     class_prior : {"counts", "balanced"}, default="balanced"
         How probable a class is before the row is looked at: by its rows so far, or all alike.
         The first serves accuracy, the second the mean recall of the classes.
@@ -262,9 +265,9 @@ class MistClassifier(ClassifierMixin, BaseEstimator):
 
     With `set_params`, options of the split may change while the model learns. Those that
     shape what is kept (``leaf``, ``grace_period``, ``sketch_size``, ``sketch_dtype``,
-    ``bandwidth``, ``smoothing``, ``max_classes_per_leaf``, ``open_world``, whether sketches are
-    kept, and whether inheritance is joint) may not; ``categorical_features`` and ``random_state``
-    are read at the first row.
+    ``bandwidth``, ``smoothing``, ``variance_prior``, ``max_classes_per_leaf``, ``open_world``,
+    whether sketches are kept, and whether inheritance is joint) may not; ``categorical_features``
+    and ``random_state`` are read at the first row.
 
     References
     ----------
@@ -308,6 +311,7 @@ class MistClassifier(ClassifierMixin, BaseEstimator):
         n_thresholds: int = 10,
         bandwidth: float = 0.2,
         smoothing: float = 1e-3,
+        variance_prior: float = 1.0,
         class_prior: str = "balanced",
         max_components: int = 16,
         open_world: bool = False,
@@ -334,6 +338,7 @@ class MistClassifier(ClassifierMixin, BaseEstimator):
         self.n_thresholds = n_thresholds
         self.bandwidth = bandwidth
         self.smoothing = smoothing
+        self.variance_prior = variance_prior
         self.class_prior = class_prior
         self.max_components = max_components
         self.open_world = open_world
@@ -588,6 +593,7 @@ class MistClassifier(ClassifierMixin, BaseEstimator):
             sketched_classes=_NO_LIMIT if limit is None else int(limit),
             bandwidth=float(self.bandwidth),
             smoothing=float(self.smoothing),
+            variance_prior=float(self.variance_prior),
             balanced=self.class_prior == "balanced",
             products=self.inheritance == "joint" and kind.uses_products,
             max_components=int(self.max_components),

@@ -31,6 +31,7 @@ RANGES: dict[str, tuple[type[numbers.Real], float, float, bool, bool]] = {
     "n_thresholds": (numbers.Integral, 1, np.inf, True, False),
     "bandwidth": (numbers.Real, 0, np.inf, False, False),
     "smoothing": (numbers.Real, 0, np.inf, False, False),
+    "variance_prior": (numbers.Real, 0, np.inf, False, False),
     "max_components": (numbers.Integral, 1, 1000, True, True),
 }
 
@@ -42,6 +43,7 @@ FIXED = (
     "sketch_dtype",
     "bandwidth",
     "smoothing",
+    "variance_prior",
     "max_classes_per_leaf",
     "max_components",
     "open_world",

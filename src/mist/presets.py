@@ -47,6 +47,8 @@ PAPER_SETTINGS: Mapping[str, Any] = {
     # The paper's formula read literally has 1; this was chosen on training rows.
     "bandwidth": 0.2,
     "smoothing": 1e-3,
+    # The paper gives none: a class seen once would have no variance.
+    "variance_prior": 1.0,
     "class_prior": "counts",
 }
 """Every setting of the tree as published, MIST-G; MIST-K has ``leaf="sketch"``."""

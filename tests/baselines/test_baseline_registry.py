@@ -40,6 +40,7 @@ PUBLISHED = {
     "thresholds": "medians",
     "tie_threshold": 0.05,
     "union_bound": True,
+    "variance_prior": 1.0,
 }
 """All parameters of MIST-G, with which results were published: not one may change."""
 

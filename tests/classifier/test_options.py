@@ -35,6 +35,10 @@ OUT_OF_RANGE = [
     *[("n_thresholds", v, f"{WHOLE} in [1, inf)") for v in (0, -3, 1.5, None)],
     *[("bandwidth", v, f"{SHARE} in (0, inf)") for v in (0, -1, math.inf, math.nan)],
     *[("smoothing", v, f"{SHARE} in (0, inf)") for v in (0, -1e-3, math.inf, math.nan)],
+    *[
+        ("variance_prior", v, f"{SHARE} in (0, inf)")
+        for v in (0, -1, math.nan, math.inf, "x", True)
+    ],
     *[("rows_per_split", v, f"{WHOLE} in [1, inf)") for v in (0, 2.5, None)],
     *[("max_features", v, "None or a share of the columns in (0, 1]") for v in (0, 1.5, "half")],
     *[("max_components", v, f"{WHOLE} in [1, 1000]") for v in (0, 1001, 2.0, None)],
@@ -160,6 +164,8 @@ def test_options_set_to_nonsense_later_are_refused_too():
         {"bandwidth": 10, "leaf": "sketch"},
         {"smoothing": 1e-12, "leaf": "sketch"},
         {"smoothing": 5.0, "leaf": "sketch"},
+        {"variance_prior": 30},
+        {"variance_prior": np.float32(0.1), "leaf": "sketch"},
         {"max_components": 1, "leaf": "mixture"},
         {"max_leaves": 1},
         {"max_leaves": np.int32(3)},
@@ -215,6 +221,7 @@ def test_discount_scales_what_children_get():
         ({}, {"grace_period": 50}),
         ({}, {"sketch_size": 32}),
         ({}, {"sketch_dtype": "float32"}),
+        ({}, {"variance_prior": 2.0}),
         ({}, {"max_classes_per_leaf": 2}),
         ({"thresholds": "gaussian"}, {"thresholds": "dense"}),
         ({}, {"thresholds": "gaussian"}),

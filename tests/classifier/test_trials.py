@@ -131,6 +131,7 @@ def test_engine_and_twin_agree(seed):
         "inheritance": ["gaussian", "mass", None][seed % 3],
         "max_features": [None, 0.6][seed // 3],
         "max_leaves": [None, 4][seed % 2],
+        "variance_prior": [1.0, 0.1, 30.0][seed // 2],
         "delta": 0.5,
         "split_test": "eprocess",
     }

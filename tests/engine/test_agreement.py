@@ -34,6 +34,7 @@ OPTIONS: dict[str, list[Any]] = {
     "n_thresholds": [1, 4, 10],
     "bandwidth": [0.25, 1.0],
     "smoothing": [1e-3, 0.1],
+    "variance_prior": [0.1, 1.0, 30.0],
     "max_leaves": [None, 1, 3],
     "max_classes_per_leaf": [None, 1, 3],
     "random_state": [None, 7, 2**63 - 1],

@@ -95,7 +95,7 @@ def test_arrays_grow_seldom_whatever_their_size(monkeypatch):
 
 
 def test_a_search_among_many_cells_meets_few_of_them():
-    options = Options(0, 1, 200, NEVER, 0.2, 1e-3, False, False, 1)
+    options = Options(0, 1, 200, NEVER, 0.2, 1e-3, 1.0, False, False, 1)
     many, leaves, codes = state.new_state(1, options, None, GAUSSIAN), 200, 1_000
     state.reserve_cells(many, leaves * codes)
     for leaf in range(leaves):

@@ -172,9 +172,11 @@ def test_children_hold_the_discounted_mass_and_the_parents_moments(
 
 @pytest.mark.parametrize("inheritance", ["gaussian", "mass", "sketch", None])
 @pytest.mark.parametrize("missing", [0.0, 0.3])
-def test_children_answer_as_the_twins(missing, inheritance):
+@pytest.mark.parametrize("prior", [1.0, 30.0])
+def test_children_answer_as_the_twins(prior, missing, inheritance):
     X, y = blobs(400, seed=3, missing=missing)
     options = {"categorical_features": [2], "inheritance": inheritance, "discount": 0.5}
+    options["variance_prior"] = prior
     for feature, v in ((0, -0.4), (1, 2.5), (2, 0.5)):
         model = grown(X, y, **options)
         twin = naive.NaiveMist(grace_period=NEVER, **options)

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from scipy.stats import norm
 
 from mist import MistClassifier
@@ -124,17 +126,19 @@ def test_an_epoch_starts_when_a_column_begins_to_vary():
 # --- cached precisions and normaliser ---------------------------------------------------------
 
 
-def precision(seen: float, m2: float, pooled: float, running: float) -> float:
-    """1/variance of a class: one pseudo-observation of the pooled variance, and a floor."""
+def precision(seen: float, m2: float, pooled: float, running: float, prior: float) -> float:
+    """1/variance of a class: pseudo-observations of the pooled variance, and a floor."""
     if seen == 0.0:
         return -1.0 / running if running > 0.0 else 0.0
-    variance = (m2 + pooled) / (seen + 1.0) + 1e-9 * running
+    variance = (m2 + prior * pooled) / (seen + prior) + 1e-9 * running
     return 1.0 / variance if variance > 0.0 else 0.0
 
 
+@pytest.mark.parametrize("prior", [0.1, 1, 30.0])
+@pytest.mark.parametrize("whole", [True, False])
 @pytest.mark.parametrize("missing", [False, True])
 @pytest.mark.parametrize("leaf", ["gaussian", "sketch"])
-def test_precisions_and_normaliser_follow_their_formulas(leaf, missing):
+def test_precisions_and_normaliser_follow_their_formulas(leaf, missing, whole, prior):
     rng = np.random.default_rng(2)
     n, d = 200, 5  # columns 3 and 4 are 0/1 columns; column 2 is constant
     X = rng.normal(size=(n, d))
@@ -145,20 +149,22 @@ def test_precisions_and_normaliser_follow_their_formulas(leaf, missing):
         X[rng.random((n, d)) < 0.3] = NAN
         X[y == 3, 0] = NAN  # class 3 has no value in column 0
         X[y == 3, 3] = NAN
-    model = grown(X, y, leaf=leaf, thresholds="medians", categorical_features=[3, 4])
+    weights = np.ones(n) if whole else rng.choice([0.25, 1.0, 3.7], n)
+    options = {"leaf": leaf, "thresholds": "medians", "categorical_features": [3, 4]}
+    model = grown(X, y, weights, **options, variance_prior=prior)
     tree = model._state.tree
-    sums = [[weighted(X[y == c, j]) for j in range(d)] for c in range(4)]
+    sums = [[weighted(X[y == c, j], weights[y == c]) for j in range(d)] for c in range(4)]
     for cell in range(4):
         c = int(y[np.sort(np.unique(y, return_index=True)[1])[cell]])
-        weight = float(np.sum(y == c))
+        weight = float(weights[y == c].sum())
         expected = math.log(weight + 1.0)
         for j in range(d):
             seen, mean, m2 = sums[c][j]
             if j < 3:
                 known = sum(sums[k][j][0] for k in range(4))
                 pooled = sum(sums[k][j][2] for k in range(4)) / known
-                running = weighted(X[:, j])[2] / known
-                prec = precision(seen, m2, pooled, running)
+                running = weighted(X[:, j], weights)[2] / known
+                prec = precision(seen, m2, pooled, running, prior)
                 assert tree.stats[cell, PREC, j] == pytest.approx(prec, rel=1e-9)
                 if leaf == "gaussian" and prec != 0.0:
                     expected += 0.5 * math.log(abs(prec))
@@ -174,6 +180,74 @@ def test_floor_is_a_share_of_the_running_variance():
     X = np.array([[1.0], [1.0], [5.0], [5.0]])
     state = grown(X, [0, 0, 1, 1])._state
     assert state.tree.stats[:2, PREC, 0].tolist() == pytest.approx([1.0 / (FLOOR * 4.0)] * 2)
+
+
+def uneven_rows(seed: int, missing: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Rows of classes of other spreads, their labels and weights; the first class is one row."""
+    rng = np.random.default_rng(seed)
+    y = np.r_[0, rng.integers(1, 4, 60)]
+    X = rng.normal(size=(61, 3)) * 10.0 ** rng.integers(-2, 3, (4, 3))[y] * [1.0, 1e6, 1e-6]
+    X[1:][rng.random((60, 3)) < missing] = NAN
+    return X, y, rng.choice([0.25, 1.0, 3.7], 61)
+
+
+def own_and_pooled(X, y, weights) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Variance of every class and column, that pooled over the classes, and that of all rows."""
+    sums = np.array(
+        [[weighted(X[y == c, j], weights[y == c]) for j in range(3)] for c in np.unique(y)]
+    )
+    known, squares = sums[:, :, 0], sums[:, :, 2]
+    running = np.array([weighted(X[:, j], weights)[2] for j in range(3)])
+    return squares / known, squares.sum(axis=0) / known.sum(axis=0), running / known.sum(axis=0)
+
+
+def variances(X, y, weights, prior: float) -> np.ndarray:
+    """Class variances of a tree, in the order of the labels."""
+    tree = grown(X, y, weights, variance_prior=prior)._state.tree
+    codes = {label: code for code, label in enumerate(dict.fromkeys(y.tolist()))}
+    return 1.0 / tree.stats[[codes[label] for label in sorted(codes)], PREC]
+
+
+seeds, shares_missing = st.integers(0, 10_000), st.sampled_from([0.0, 0.2])
+
+
+@settings(max_examples=60, deadline=None, derandomize=True)
+@given(seed=seeds, missing=shares_missing, exponent=st.floats(-300.0, 300.0))
+def test_a_variance_lies_between_that_of_the_class_and_the_pooled_one(seed, missing, exponent):
+    X, y, weights = uneven_rows(seed, missing)
+    own, pooled, running = own_and_pooled(X, y, weights)
+    found = variances(X, y, weights, 10.0**exponent) - FLOOR * running
+    slack = 1e-9 * (np.maximum(own, pooled) + running)
+    assert (found >= np.minimum(own, pooled) - slack).all()
+    assert (found <= np.maximum(own, pooled) + slack).all()
+
+
+@settings(max_examples=60, deadline=None, derandomize=True)
+@given(seed=seeds, missing=shares_missing, prior=st.sampled_from([1e15, 1e200, 1.7e308]))
+def test_a_large_prior_gives_all_classes_the_pooled_variance(seed, missing, prior):
+    X, y, weights = uneven_rows(seed, missing)
+    _, pooled, running = own_and_pooled(X, y, weights)
+    expected = np.tile(pooled + FLOOR * running, (len(np.unique(y)), 1))
+    np.testing.assert_allclose(variances(X, y, weights, prior), expected, rtol=1e-9)
+
+
+@settings(max_examples=60, deadline=None, derandomize=True)
+@given(seed=seeds, missing=shares_missing, prior=st.sampled_from([1e-15, 1e-200, 5e-324]))
+def test_a_small_prior_leaves_every_class_its_own_variance(seed, missing, prior):
+    X, y, weights = uneven_rows(seed, missing)
+    own, _, running = own_and_pooled(X, y, weights)
+    expected = own + FLOOR * running
+    found = variances(X, y, weights, prior)
+    np.testing.assert_allclose(
+        found, expected, rtol=1e-4
+    )  # a prior of 1e-15 beside a floor of 1e-9
+
+
+@pytest.mark.parametrize("leaf", ["majority", "full", "mixture"])
+def test_leaves_other_than_naive_bayes_take_no_notice_of_the_prior(leaf):
+    X, y, _ = uneven_rows(0, 0.1)
+    answers = [grown(X, y, leaf=leaf, variance_prior=v).predict_proba(X) for v in (1.0, 30.0)]
+    np.testing.assert_array_equal(*answers)
 
 
 def product_cases() -> list[np.ndarray]:

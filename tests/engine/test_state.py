@@ -38,7 +38,7 @@ NAN = math.nan
 
 
 def options(n_numeric: int = 2) -> Options:
-    return Options(0, n_numeric, 200, 2**31 - 1, 0.25, 1e-3, False, False, 1)
+    return Options(0, n_numeric, 200, 2**31 - 1, 0.25, 1e-3, 1.0, False, False, 1)
 
 
 def named_arrays(state: State) -> dict[str, np.ndarray]:

@@ -148,10 +148,12 @@ def test_a_column_that_begins_to_vary_refreshes_every_leaf_at_its_next_row():
     assert (model._state.tree.stats[right, PREC, 1] > 0.0).all()
 
 
-def test_caches_equal_the_twins_at_every_row():
+@pytest.mark.parametrize("prior", [0.1, 1.0, 30.0])
+def test_caches_equal_the_twins_at_every_row(prior):
     X, y = blobs(700, k=3)
-    model = paper_tree(grace_period=300, tie_threshold=9.0, sketch_size=8)
-    twin = naive.NaiveMist(grace_period=300, tie_threshold=9.0, sketch_size=8)
+    options = {"grace_period": 300, "tie_threshold": 9.0, "sketch_size": 8}
+    model = paper_tree(**options, variance_prior=prior)
+    twin = naive.NaiveMist(**options, variance_prior=prior)
     for x, label in zip(X.tolist(), y.tolist(), strict=True):
         model.learn_one(x, label)
         twin.learn_row(x, label)

@@ -1,10 +1,10 @@
 """Welford moments of a cell and the Gaussian log density read from them (MIST-G).
 
-A class variance is shrunk to the leaf's pooled within-class variance with the weight of one
-pseudo-observation, over a floor of 1e-9 of the column's running variance, so that a class
-seen once neither wins everywhere nor is ignored. Precisions and normalisers are cached: a
-cell is refreshed when it learns, and all cells of a leaf are refreshed at every one of its
-first 256 rows and each time it has grown by a 256th after that.
+A class variance is shrunk to the leaf's pooled within-class variance with the weight of
+``variance_prior`` pseudo-observations, over a floor of 1e-9 of the column's running variance, so
+that a class seen once neither wins everywhere nor is ignored. Precisions and normalisers are
+cached: a cell is refreshed when it learns, and all cells of a leaf are refreshed at every one of
+its first 256 rows and each time it has grown by a 256th after that.
 
 An increment of a sum of squares is clipped at 0: beside a weight that dwarfs all before it,
 the mean may overshoot the new value by a rounding error.
@@ -108,26 +108,36 @@ def learn_products(tree, missing, cell, X, i, w):
 
 
 @inlined
-def _precisions(tree, leaf, cell, n):
+def _shares(prior):
+    # Of the class's own rows and of the pooled variance: none above 1, so that no sum overflows.
+    return (1.0, prior) if prior < 1.0 else (1.0 / prior, 1.0)
+
+
+@inlined
+def _precisions(tree, leaf, cell, n, prior):
     stats, spread, scale = tree.stats, tree.spread, tree.scale
+    own, common = _shares(prior)
     # One division a column: the weights are the same for all of them.
-    pooling, shrinking = 1.0 / tree.leaves.weight[leaf], 1.0 / (tree.cells.weight[cell] + 1.0)
+    pooling = common / tree.leaves.weight[leaf]
+    shrinking = 1.0 / (own * tree.cells.weight[cell] + common)
     floor = FLOOR / tree.nodes.mass[0]
     for j in range(n):
         pooled = spread[leaf, j] * pooling
-        variance = (stats[cell, M2, j] + pooled) * shrinking + floor * scale[M2, j]
+        variance = (own * stats[cell, M2, j] + pooled) * shrinking + floor * scale[M2, j]
         stats[cell, PREC, j] = 1.0 / variance if variance > 0.0 else 0.0
 
 
 @exact
-def _precisions_missing(tree, missing, leaf, cell, n):
+def _precisions_missing(tree, missing, leaf, cell, n, prior):
     stats, spread, scale = tree.stats, tree.spread, tree.scale
+    own, common = _shares(prior)
     for j in range(n):
         running = scale[M2, j] / missing.scale[j] if missing.scale[j] > 0.0 else 0.0
         seen = missing.cell[cell, j]
         if seen > 0.0:
-            pooled = spread[leaf, j] / missing.leaf[leaf, j]
-            variance = (stats[cell, M2, j] + pooled) / (seen + 1.0) + FLOOR * running
+            pooled = common * (spread[leaf, j] / missing.leaf[leaf, j])
+            variance = (own * stats[cell, M2, j] + pooled) / (own * seen + common)
+            variance += FLOOR * running
             stats[cell, PREC, j] = 1.0 / variance if variance > 0.0 else 0.0
         else:
             # Unknown in this class: the column's own variance, and no deviation from it.
@@ -170,7 +180,7 @@ def sum_of_logs(values):
 
 
 @inlined
-def refresh_cell(tree, missing, leaf, cell, n_numeric, numeric_norm):
+def refresh_cell(tree, missing, options, leaf, cell, numeric_norm):
     """Renew a cell's cached precisions and normaliser.
 
     In 0/1 columns ``prec`` is the log odds of a 1 and the normaliser takes the log
@@ -178,10 +188,11 @@ def refresh_cell(tree, missing, leaf, cell, n_numeric, numeric_norm):
     ``numeric_norm`` false, numeric columns add nothing to the normaliser (MIST-K).
     """
     stats, weight = tree.stats, tree.cells.weight[cell]
+    n_numeric, prior = options.n_numeric, options.variance_prior
     if missing is None:
-        _precisions(tree, leaf, cell, n_numeric)
+        _precisions(tree, leaf, cell, n_numeric, prior)
     else:
-        _precisions_missing(tree, missing, leaf, cell, n_numeric)
+        _precisions_missing(tree, missing, leaf, cell, n_numeric, prior)
     norm = math.log(tree.cells.mass[cell] + 1.0)
     if numeric_norm:
         norm += 0.5 * sum_of_logs(stats[cell, PREC, :n_numeric])
@@ -194,11 +205,11 @@ def refresh_cell(tree, missing, leaf, cell, n_numeric, numeric_norm):
 
 
 @exact
-def refresh_leaf(tree, missing, leaf, n_numeric, numeric_norm):
+def refresh_leaf(tree, missing, options, leaf, numeric_norm):
     """Renew the caches of all cells of a leaf."""
     cell = tree.leaves.first[leaf]
     while cell >= 0:
-        refresh_cell(tree, missing, leaf, cell, n_numeric, numeric_norm)
+        refresh_cell(tree, missing, options, leaf, cell, numeric_norm)
         cell = tree.cells.next[cell]
     tree.leaves.epoch[leaf] = tree.counters[EPOCH]
 

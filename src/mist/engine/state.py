@@ -149,6 +149,7 @@ class Options(NamedTuple):
     sketched_classes: int  # cells of a leaf that may have a sketch
     bandwidth: float
     smoothing: float
+    variance_prior: float  # pseudo-observations of the variance pooled over a leaf's classes
     balanced: bool  # classes are equally probable before a row is seen
     products: bool  # every class at a leaf keeps the products of its deviations
     max_components: int  # Gaussians of a class at a leaf

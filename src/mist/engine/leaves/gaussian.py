@@ -41,10 +41,10 @@ def renew_caches(tree, missing, options, leaf, cell, numeric_norm):
     leaves.clock[leaf] += 1
     clock = leaves.clock[leaf]
     if clock == leaves.refresh_at[leaf] or leaves.epoch[leaf] != tree.counters[EPOCH]:
-        refresh_leaf(tree, missing, leaf, options.n_numeric, numeric_norm)
+        refresh_leaf(tree, missing, options, leaf, numeric_norm)
         leaves.refresh_at[leaf] = clock + 1 + clock // _REFRESH_EVERY
     else:
-        refresh_cell(tree, missing, leaf, cell, options.n_numeric, numeric_norm)
+        refresh_cell(tree, missing, options, leaf, cell, numeric_norm)
 
 
 class IndependentColumns(LeafModel):
@@ -71,7 +71,7 @@ class IndependentColumns(LeafModel):
 
     def refresh(self, state: State, leaf: int) -> None:
         """Renew the caches of all cells."""
-        refresh_leaf(state.tree, state.missing, leaf, state.options.n_numeric, self.numeric_norm)
+        refresh_leaf(state.tree, state.missing, state.options, leaf, self.numeric_norm)
 
 
 @inlined
