@@ -264,10 +264,10 @@ class MistClassifier(ClassifierMixin, BaseEstimator):
     to their error), 0 that the row is absent.
 
     With `set_params`, options of the split may change while the model learns. Those that
-    shape what is kept (``leaf``, ``grace_period``, ``sketch_size``, ``sketch_dtype``,
-    ``bandwidth``, ``smoothing``, ``variance_prior``, ``max_classes_per_leaf``, ``open_world``,
-    whether sketches are kept, and whether inheritance is joint) may not; ``categorical_features``
-    and ``random_state`` are read at the first row.
+    shape what is kept (``leaf``, ``class_prior``, ``grace_period``, ``sketch_size``,
+    ``sketch_dtype``, ``bandwidth``, ``smoothing``, ``variance_prior``, ``max_classes_per_leaf``,
+    ``max_components``, ``open_world``, whether sketches are kept, and whether inheritance is
+    joint) may not; ``categorical_features`` and ``random_state`` are read at the first row.
 
     References
     ----------
