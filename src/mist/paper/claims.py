@@ -117,7 +117,7 @@ def _dense(figures: Figures) -> tuple[str, bool]:
         for d in ("covertype", "mnist")
         for n in (10, 20)
     ]
-    return f"{min(off):+.4f} to {max(off):+.4f}", max(map(abs, off)) <= 0.002
+    return f"{min(off):+.4f} to {max(off):+.4f}", max(map(abs, off)) <= _FLAT
 
 
 def _bandwidths(figures: Figures) -> tuple[str, bool]:
