@@ -40,7 +40,7 @@ def main():
     with style():
         for _, exhibit in exhibits.values():
             for drawing in exhibit.drawings:
-                svg = to_svg(drawing.figure).replace("currentColor", INK)
+                svg = to_svg(drawing.figure, ink=INK)
                 write_text(options.images / f"{drawing.name}.svg", svg + "\n")
     print(options.out)
 

@@ -3,8 +3,11 @@ import re
 import pytest
 from typer.testing import CliRunner
 
+from mist.bench.record import Record
+from mist.bench.store import write_record
 from mist.cli import app
-from mist.paper.catalogue import ITEMS
+from mist.paper.catalogue import ITEMS, plan_of
+from mist.paper.exhibit import Scope
 
 RUNNER = CliRunner()
 
@@ -19,6 +22,12 @@ def test_the_list_names_every_item(tmp_path):
     names = {line.split()[0] for line in done.stdout.splitlines() if line.strip()}
     assert set(ITEMS) <= names
     assert "0 of 350" in done.stdout
+    # Without any name, too; and of some items with theirs.
+    assert run("--out", tmp_path).stdout == done.stdout
+    some = run("list", "stress,memory", "--out", tmp_path).stdout
+    assert "klocal" not in some
+    assert "0 of 240" in some
+    assert re.search("all of these, which share runs +0 of", some)
 
 
 def test_an_item_is_run_once(tmp_path):
@@ -45,6 +54,7 @@ def test_an_item_is_run_once(tmp_path):
 def test_figures_are_files(tmp_path):
     done = run("fig:stress-vis", "tab:hyperparams", "--out", tmp_path)
     assert done.exit_code == 0, done.output
+    assert "Settings here and in the paper" in done.stdout
     for name in ("figures/stress-views.svg", "figures/stress-views.png", "tables/hyperparams.csv"):
         assert (tmp_path / name).stat().st_size > 500
 
@@ -86,3 +96,13 @@ def test_without_river(tmp_path, monkeypatch):
     assert done.exit_code == 0, done.output
     assert "river is not installed, so these are left out: efdt, efdt-no-reset, hat" in done.stdout
     assert "not run" in (tmp_path / "report.html").read_text(encoding="utf-8")
+
+
+def test_results_of_river_are_read_without_it(tmp_path, monkeypatch):
+    (one,) = [t for t in plan_of(["noreset"], Scope((7,))) if t.key == "paper/shuttle/efdt/7"]
+    shape = {"rows": 10, "classes": 6, "tasks": 6}
+    write_record(tmp_path, Record(one, measures={"mean_class_recall": 0.5}, shape=shape))
+    monkeypatch.setattr("mist.commands.paper.installed", lambda extra: False)
+    done = run("noreset", "--seeds", "7", "--out", tmp_path)
+    assert done.exit_code == 0, done.output
+    assert "0.429 / 0.253" in done.stdout  # .5 of six classes is .429 of seven

@@ -256,26 +256,29 @@ def bench(
 @app.command()
 def paper(
     names: Annotated[
-        list[str],
+        list[str] | None,
         typer.Argument(
-            metavar="list | all | NAME...",
-            help="Tables, figures and theorems by name or by their label in the paper; `list` "
-            "shows all names, `tables`, `figures`, `theory` and `all` stand for several.",
+            metavar="[list] [NAME...]",
+            help="Tables, figures and theorems by name or by their label in the paper; `tables`, "
+            "`figures`, `theory` and `all` stand for several. `list`, or no name, shows the names.",
             show_default=False,
         ),
-    ],
+    ] = None,
     seeds: Annotated[
         list[str] | None,
         typer.Option(
             metavar="N",
-            help="Seed; repeatable, or commas.  [default: 42,123,456,789,3330]",
+            help="Seed of streams; repeatable, or commas. The theorems and the choice of constants "
+            "have their own.  [default: 42,123,456,789,3330]",
             show_default=False,
         ),
     ] = None,
     fast: Annotated[
         bool,
         typer.Option(
-            "--fast", help="A first look: two seeds, fewer repetitions, nothing that takes long."
+            "--fast",
+            help="A first look: two seeds, fewer repetitions of experiments, none of other "
+            "libraries' trees on large sets.",
         ),
     ] = False,
     jobs: Annotated[int, typer.Option(help="Runs at a time; -1: one a processor.")] = -1,
@@ -293,8 +296,9 @@ def paper(
     with _tidy_errors():
         from mist.commands import paper as command
 
+        asked = _split("NAME", names)
         options = command.PaperOptions(
-            names=names,
+            names=[name for name in asked if name != "list"],
             seeds=_integers("--seeds", seeds),
             fast=fast,
             jobs=jobs,
@@ -302,7 +306,7 @@ def paper(
             fresh=fresh,
             retry_failed=retry_failed,
         )
-        if names == ["list"]:
+        if "list" in asked or not asked:
             command.list_items(options)
             return
         complete = command.paper(options)

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "FOREST_TREE",
+    "GIVEN",
     "PAPER_LEAVES",
     "PAPER_SETTINGS",
     "PRESETS",
@@ -58,6 +59,9 @@ PAPER_LEAVES: Mapping[str, str] = {"G": "gaussian", "K": "sketch"}
 
 # Neither tree keeps sketches, and both forget at a split: children start from nothing.
 _BEFORE_MIST = {**PAPER_SETTINGS, "thresholds": "gaussian", "inheritance": None}
+
+GIVEN = ("categorical_features", "random_state")
+"""Arguments that are not settings of a model: a run gives them."""
 
 FOREST_TREE: Mapping[str, Any] = {"split_test": "schedule", "grace_period": 100}
 """Where the trees of a forest differ from the classifier's defaults, unless others are given."""
@@ -193,7 +197,8 @@ def _vary(name: str, preset: Preset, options: Mapping[str, Any]) -> Preset:
         from mist.forest import MistForest
 
         of_forest = [*signature(MistForest).parameters]
-    check_known(name, options, dict.fromkeys([*of_forest, *of_tree]))
+    # These are given with the data set and the seed of a run.
+    check_known(name, options, [o for o in dict.fromkeys([*of_forest, *of_tree]) if o not in GIVEN])
     forest = {k: v for k, v in options.items() if k in of_forest}
     tree = {k: v for k, v in options.items() if k not in forest}
     changed = ", ".join(f"{option}={write_option(value)}" for option, value in options.items())

@@ -5,6 +5,7 @@ import pytest
 
 from bench_records import record
 from mist.bench import Run, StoreError, store
+from mist.bench.record import Trial
 from mist.bench.store import (
     forget,
     path_of,
@@ -166,3 +167,52 @@ def test_parts_left_by_a_kill_are_cleared_with_the_next_write(tmp_path):
     assert read_record(tmp_path, RUN) is None
     write_record(tmp_path, record(RUN))
     assert sorted(path.parent.iterdir()) == sorted([path, others])
+
+
+# --- variants and trials -------------------------------------------------------------------------
+
+
+def doubled(n, seed=None):
+    return {"twice": [2 * n], "seed": seed}
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["mist-g+leaf=../../../../evil", "mist-g+leaf=a/b", "mist-g+leaf=a\\b:*?", "mist-g+leaf=.."],
+)
+def test_no_name_leads_out_of_the_folder(tmp_path, name):
+    path = path_of(tmp_path, Run("iris", name, 42, "paper"))
+    assert path.parent == tmp_path / "runs" / "paper" / "iris"
+    assert not set(path.name) & set("/\\:*?")
+
+
+def test_names_with_options_stay_readable(tmp_path):
+    run = Run("ring+rows=600", "mist-g+delta=0.01", 42, "paper")
+    path = path_of(tmp_path, run).relative_to(tmp_path)
+    assert path.as_posix() == "runs/paper/ring+rows=600/mist-g+delta=0.01-42.json"
+
+
+@pytest.mark.parametrize("seed", [{}, {"seed": 7}])
+def test_a_trial_is_done_kept_and_read_again(tmp_path, seed):
+    trial = Trial.of(doubled, n=4, **seed)
+    written = perform(trial)
+    assert written.result == {"twice": [8], "seed": seed.get("seed")}
+    path = write_record(tmp_path, written)
+    assert path.relative_to(tmp_path).parts[0] == "trials"
+    found = read_record(tmp_path, trial)
+    assert (found.run, found.result, found.seconds) == (trial, written.result, written.seconds)
+    # Of other arguments nothing is known.
+    assert read_record(tmp_path, Trial.of(doubled, n=5, **seed)) is None
+    forget(tmp_path, [trial])
+    assert read_record(tmp_path, trial) is None
+
+
+def test_trials_have_files_of_their_own(tmp_path):
+    trials = [Trial.of(doubled, n=n, **seed) for n in (1, 2) for seed in ({}, {"seed": 0})]
+    assert len({path_of(tmp_path, trial) for trial in trials}) == 4
+
+
+def test_a_trial_that_fails_becomes_its_record():
+    record = perform(Trial.of(doubled, m=4))
+    assert record.failed
+    assert "unexpected keyword argument 'm'" in record.error

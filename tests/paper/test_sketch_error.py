@@ -81,3 +81,38 @@ def test_tables():
     # Of two decisions one has a column with an error above 4/k = .0625 and 4 eps = .16.
     assert row[2:8] == ("2", "0.2000", "0.0625", "50.0%", "0.1610", "50.0%")
     assert row[8:] == ("0.0300", "50.0%", "100.0%")
+
+
+def test_means_are_by_seed_and_largest_errors_of_all_seeds():
+    scope = Scope((42, 123))
+    tops = {42: 0.02, 123: 0.04}
+    records = {
+        t: Record(
+            t,
+            result={
+                "rows": [200, 400],
+                "gain": [0.0, tops[t.seed]],
+                "cdf": [0.0, tops[t.seed]],
+                "any_gain": [0.0, tops[t.seed]],
+            },
+        )
+        for t in BY_SET.plan(scope)
+    }
+    found = {(c.cell.dataset, c.cell.measure): c for c in BY_SET.show(scope, records).comparisons}
+    mean = found["pareto", "gain_error_mean"]
+    assert (mean.ours_mean, mean.ours_sd) == pytest.approx((0.015, 0.005))
+    assert found["pareto", "gain_error_max"].ours_mean == 0.04
+    assert found["pareto", "margin"].ours_mean == pytest.approx(0.0625 / 0.04)
+    assert found["pareto", "events"].ours_mean == 4
+    for measure in ("events", "gain_error_max", "cdf_error_max", "margin"):
+        assert found["pareto", measure].verdict == "not determinable"
+
+
+def test_no_error_gives_no_margin():
+    scope = Scope((42,))
+    result = {"rows": [200], "gain": [0.0], "cdf": [0.0], "any_gain": [0.0]}
+    exhibit = BY_SET.show(scope, {t: Record(t, result=result) for t in BY_SET.plan(scope)})
+    (margin,) = [
+        c for c in exhibit.comparisons if (c.cell.dataset, c.cell.measure) == ("pareto", "margin")
+    ]
+    assert margin.reason == "not run"

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from mist import baselines
-from mist.presets import PRESETS, Preset, check_known, make_model, unknown_name
+from mist.presets import GIVEN, PRESETS, Preset, check_known, make_model, unknown_name
 from mist.variants import Variants, join_name, write_option
 
 __all__ = ["METHODS", "Method", "make"]
@@ -142,7 +142,8 @@ def _vary(name: str, method: Method, options: Mapping[str, Any]) -> Method:
         return _of_preset(PRESETS[join_name(name, **options)])
     from inspect import signature
 
-    check_known(name, options, [*signature(getattr(baselines, method.made_by)).parameters])
+    known = signature(getattr(baselines, method.made_by)).parameters
+    check_known(name, options, [option for option in known if option not in GIVEN])
     changed = ", ".join(f"{option}={write_option(value)}" for option, value in options.items())
     return replace(
         method, title=f"{method.title}, {changed}", parameters={**method.parameters, **options}

@@ -103,7 +103,12 @@ class Run:
     @property
     def key(self) -> str:
         """One text that no other run has."""
-        return f"{self.protocol}/{self.dataset}/{self.method}/{self.seed}"
+        return "/".join(self.parts)
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """Protocol, data set, method and seed."""
+        return (self.protocol, self.dataset, self.method, str(self.seed))
 
     @property
     def kind(self) -> tuple[str, str]:
@@ -120,7 +125,7 @@ class Trial:
     >>> from mist.variants import join_name
     >>> trial = Trial.of(join_name, base="mist-g", delta=0.2)
     >>> trial.key
-    'mist.variants.join_name/base=mist-g,delta=0.2/0'
+    'mist.variants.join_name/base=mist-g,delta=0.2/None'
     >>> trial.call()
     'mist-g+delta=0.2'
     """
@@ -155,10 +160,14 @@ class Trial:
 
     @property
     def key(self) -> str:
-        """One text that no other trial has."""
-        name = self.experiment.replace(":", ".")
+        """Its parts as one text."""
+        return "/".join(self.parts)
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """Function, arguments and seed."""
         given = ",".join(f"{k}={write_option(v)}" for k, v in self.arguments)
-        return f"{name}/{given or 'plain'}/{self.seed or 0}"
+        return (self.experiment.replace(":", "."), given or "plain", str(self.seed))
 
     @property
     def kind(self) -> tuple[str, str]:

@@ -107,7 +107,7 @@ def iter_grid(
     if retry_failed:
         known = {run: record for run, record in known.items() if not record.failed}
     left = [run for run in runs if run not in known]
-    _fetch(run.dataset for run in left if isinstance(run, Run))
+    _fetch(name for run in left if (name := _dataset_of(run)))
     yield _progress(None, known, runs, jobs)
     for record in _perform(left, jobs):
         write_record(folder, record)
@@ -152,6 +152,12 @@ def run_grid(
     for _ in iter_grid(runs, folder, jobs=jobs, fresh=fresh, retry_failed=retry_failed):
         pass
     return list(read_records(folder, runs).values())
+
+
+def _dataset_of(task: Task) -> str | None:
+    """Data set of a run, or of a trial that has one."""
+    name = task.dataset if isinstance(task, Run) else dict(task.arguments).get("dataset")
+    return name if name in SETTINGS else None
 
 
 def _fetch(names: Iterable[str]) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, TypeVar
+from urllib.parse import quote
 
 from mist import __version__
 from mist.bench.record import Record, Run, Task, Trial
@@ -60,8 +61,10 @@ def path_of(folder: Path, run: Task) -> Path:
     >>> path_of(Path("out"), Trial("mist.x:f", (("n", 2),), 7)).as_posix()
     'out/trials/mist.x.f/n=2-7.json'
     """
-    place, last = run.key.rsplit("/", 1)
-    return folder / ("runs" if isinstance(run, Run) else "trials") / f"{place}-{last}.json"
+    kind = "runs" if isinstance(run, Run) else "trials"
+    # Names may hold options, and options anything.
+    *place, name, seed = (quote(part, safe="+=,") for part in run.parts)
+    return folder.joinpath(kind, *place, f"{name}-{seed}.json")
 
 
 def write_record(folder: Path, record: Record) -> Path:

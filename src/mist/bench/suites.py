@@ -59,6 +59,9 @@ class Setting:
     """Whether the paper's figures come out if one more class, without any row, counts as never
     recognised: labels from 1 on, taken for labels from 0 on, would do that."""
 
+    changed: Mapping[str, Any] = field(default_factory=dict)
+    """Arguments of `mist.datasets.load` of a variant, which go before all others."""
+
     def load_options(self, seed: int, protocol: str) -> dict[str, Any]:
         """Arguments of `mist.datasets.load` for a run.
 
@@ -75,8 +78,8 @@ class Setting:
             By name.
         """
         if protocol == "paper" and self.paper_load is not None:
-            return dict(self.paper_load)
-        return {**self.load, **({"seed": seed} if self.drawn else {})}
+            return {**self.paper_load, **self.changed}
+        return {**self.load, **({"seed": seed} if self.drawn else {}), **self.changed}
 
     def stream_options(self, protocol: str, method: Method) -> dict[str, Any]:
         """Arguments of `mist.evaluation.ClassIncrementalStream` for a run, but for the seed.
@@ -172,9 +175,10 @@ def _vary(name: str, setting: Setting, options: Mapping[str, Any]) -> Setting:
 
     from mist.datasets import load
 
-    check_known(name, options, [*signature(load).parameters][1:])
+    # The seed is that of the run.
+    check_known(name, options, [*signature(load).parameters.keys() - {"name", "seed"}])
     changed = ", ".join(f"{option}={write_option(value)}" for option, value in options.items())
-    return replace(setting, title=f"{setting.title}, {changed}", load={**setting.load, **options})
+    return replace(setting, title=f"{setting.title}, {changed}", changed=options)
 
 
 SETTINGS: Mapping[str, Setting] = Variants(_SETTINGS, _vary)

@@ -20,7 +20,7 @@ from mist.bench.tables import to_rich
 from mist.commands.extras import installed
 from mist.commands.follow import follow
 from mist.commands.output import make_console, print_path
-from mist.paper.catalogue import ITEMS, choose, plan_of
+from mist.paper.catalogue import GROUPS, ITEMS, choose, plan_of
 from mist.paper.exhibit import Scope
 from mist.paper.report import summary_tables, write_report
 
@@ -78,9 +78,10 @@ def paper(options: PaperOptions) -> bool:
         raise ValueError("--jobs 0: give the number of runs at a time, or -1 for one a processor")
     console = make_console()
     scope, names = options.scope(), choose(options.names)
-    tasks = _runnable(plan_of(names, scope), console)
+    tasks = plan_of(names, scope)
+    runnable = _runnable(tasks, console)
     steps = iter_grid(
-        tasks,
+        runnable,
         options.out,
         jobs=options.jobs,
         fresh=options.fresh,
@@ -88,12 +89,13 @@ def paper(options: PaperOptions) -> bool:
     )
     # Found out now, not after the first run.
     options.out.mkdir(parents=True, exist_ok=True)
-    step = follow(steps, len(tasks), "paper", options.out, fresh=options.fresh)
+    step = follow(steps, len(runnable), "paper", options.out, fresh=options.fresh)
     records = read_records(options.out, tasks)
     exhibits = {name: (ITEMS[name], ITEMS[name].show(scope, records)) for name in names}
     # Of all items the page is the place to read them.
-    shown = [e.tables[:1] for name, (_, e) in exhibits.items() if name in options.names]
-    for table in chain(*shown, summary_tables(exhibits)[:1]):
+    single = choose(name for name in options.names if name not in GROUPS)
+    shown = [exhibits[name][1].tables[:1] for name in single]
+    for table in chain(*shown, summary_tables(exhibits)[:-1]):
         console.print(to_rich(table))
         console.print()
     page = write_report(options.out, exhibits, note=_note(scope))
@@ -133,25 +135,33 @@ def _runnable(tasks: Sequence[Task], console: Console) -> list[Task]:
 
 
 def list_items(options: PaperOptions) -> None:
-    """Print every item, and how many of its runs the folder holds.
+    """Print items, all if none is named, and how many of their runs the folder holds.
 
     Parameters
     ----------
     options : PaperOptions
         Scope and folder.
     """
-    scope = options.scope()
+    scope, names = options.scope(), choose(options.names or ["all"])
     table = Table(box=box.SIMPLE_HEAD, header_style="bold", show_edge=False, pad_edge=False)
     for heading in ("name", "shows", "in the paper", "runs"):
         table.add_column(
             heading, no_wrap=heading == "name", justify="right" if heading == "runs" else "left"
         )
     kind = None
-    for name, item in ITEMS.items():
+    for name in names:
+        item = ITEMS[name]
         if kind not in (None, item.kind):
             table.add_section()
         kind = item.kind
-        tasks = plan_of([name], scope)
-        done = sum(path_of(options.out, task).exists() for task in tasks)
-        table.add_row(name, item.title, item.label, f"{done:,} of {len(tasks):,}" if tasks else "")
+        table.add_row(name, item.title, item.label, _count([name], scope, options.out))
+    table.add_section()
+    table.add_row("", "all of these, which share runs", "", _count(names, scope, options.out))
     make_console().print(table)
+
+
+def _count(names: Sequence[str], scope: Scope, out: Path) -> str:
+    """How many runs of some items there are, and how many the folder holds."""
+    tasks = plan_of(names, scope)
+    done = sum(path_of(out, task).exists() for task in tasks)
+    return f"{done:,} of {len(tasks):,}" if tasks else ""

@@ -79,8 +79,8 @@ def _show_tasks(scope: Scope, records: Records) -> Exhibit:
         drawings=drawings,
         notes=(
             "The tree as written hardly ever splits, so that inheritance has nothing to do. The "
-            "lower pair has the test that splits most, the gain test without union bound: the same "
-            "tree with inheritance and without.",
+            "lower pair has a test that does, the gain test without union bound: the same tree "
+            "with inheritance and without.",
         ),
     )
 

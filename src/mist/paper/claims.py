@@ -20,16 +20,19 @@ STANDARD = SUITES["standard"]
 MADE = ("pareto", "lognormal", "outlier5", "exponential")
 MEANS = tuple(f"random_means+n_classes={k}" for k in (25, 50, 75, 100, 150))
 
+FIGURE_SETS = ("synth50", "covertype", "mnist")
+"""Those of the paper's figure on how trees grow."""
+
 SPLITTING = "mist-g-gain-test-no-union"
-"""The tree of the paper that splits most; where the tree as written does not split, it tells what a
+"""A tree of the paper that splits on most sets; where the tree as written does not, it tells what a
 part does."""
 
 _DISCOUNTS = tuple(f"+discount={a}" for a in (0.2, 0.4, 0.8, 1.0))
 _DELTAS = tuple(f"+delta={d}" for d in (0.01, 0.05, 0.2, 0.3))
 _WRITTEN = ("ablation-core", "ablation-k-alpha", "threshold-density", "mistk-sensitivity", "stress")
 
-# What counts as flat, and as a loss, in accuracy.
-_FLAT, _LOSS = 0.01, 0.05
+# What counts as flat, as a loss, as about the same, as substantially and as several times more.
+_FLAT, _LOSS, _SAME, _MORE, _SEVERAL = 0.01, 0.05, 0.02, 1.5, 3.0
 
 
 @dataclass(frozen=True)
@@ -43,7 +46,7 @@ class Claim:
     """What comes out of the tree as written and whether the claim holds; None if not run."""
 
     splitting: Callable[[Figures], tuple[str, bool] | None] = lambda figures: None
-    """The same of the tree that splits most."""
+    """The same of the tree that splits on most sets."""
 
 
 def _mean(figures: Figures, method: str, dataset: str, measure: str) -> float:
@@ -68,7 +71,7 @@ def _sweep(option: str, values: Sequence[object]) -> list[str]:
 def _inheritance(figures: Figures, method: str, without: str) -> tuple[str, bool]:
     """Losses on the sets on which the tree splits, and on the others."""
     loss = {d: _accuracy(figures, method, d) - _accuracy(figures, without, d) for d in STANDARD}
-    split = [loss[d] for d in STANDARD if _mean(figures, method, d, "splits") >= 1]
+    split = [loss[d] for d in STANDARD if _mean(figures, method, d, "splits") > 0]
     whole = [loss[d] for d in STANDARD if _mean(figures, method, d, "splits") == 0]
     parts = [
         f"loses {np.mean(part):.3f} on {len(part)} sets {what}"
@@ -86,15 +89,16 @@ def _leaves(figures: Figures, method: str, beside: str) -> tuple[str, bool]:
     }
     top = max(more, key=lambda d: more[d])
     mean = float(np.mean(list(more.values())))
-    return f"{mean:.1f} times as many, up to {more[top]:.1f} times", mean > 1.05
+    return f"{mean:.1f} times as many, up to {more[top]:.1f} times ({top})", mean >= _MORE
 
 
 def _no_union(figures: Figures) -> tuple[str, bool]:
-    text, _ = _leaves(figures, SPLITTING, "mist-g")
-    ratio = _mean(figures, SPLITTING, "standard", "leaves") / _mean(
-        figures, "mist-g", "standard", "leaves"
-    )
-    return text, ratio >= 2
+    more = {
+        d: _mean(figures, SPLITTING, d, "leaves") / _mean(figures, "mist-g", d, "leaves")
+        for d in FIGURE_SETS
+    }
+    text = ", ".join(f"{d} {ratio:.1f} times" for d, ratio in more.items())
+    return text, max(more.values()) >= _SEVERAL
 
 
 def _majority(figures: Figures) -> tuple[str, bool]:
@@ -105,7 +109,7 @@ def _majority(figures: Figures) -> tuple[str, bool]:
 def _same(method: str, other: str) -> Callable[[Figures], tuple[str, bool]]:
     def measure(figures: Figures) -> tuple[str, bool]:
         change = _accuracy(figures, method) / _accuracy(figures, other) - 1
-        return f"{change:+.2%}", abs(change) <= _FLAT
+        return f"{change:+.2%}", abs(change) <= _SAME
 
     return measure
 
@@ -129,6 +133,8 @@ def _bandwidths(figures: Figures) -> tuple[str, bool]:
 def _sectors(figures: Figures) -> tuple[str, bool]:
     rivals = ("mist-g", "slda", "sqda", "arf-no-reset", "pec")
     known = [m for m in rivals if (m, "angular_sectors", "final_accuracy") in figures]
+    if not known:
+        raise KeyError("angular_sectors")
     ours = _accuracy(figures, "mist-k", "angular_sectors")
     best = max(known, key=lambda m: _accuracy(figures, m, "angular_sectors"))
     top = _accuracy(figures, best, "angular_sectors")
@@ -139,17 +145,19 @@ def _clearing(figures: Figures, method: str) -> tuple[str, bool]:
     shares = [
         _mean(figures, method, d, "classes_per_leaf") / int(d.rpartition("=")[2]) for d in MEANS
     ]
-    return f"{min(shares):.0%} to {max(shares):.0%} of the classes", max(shares) <= 0.82
+    return f"{min(shares):.0%} to {max(shares):.0%} of the classes", max(shares) <= 0.36
 
 
 def _sketch_inherit(figures: Figures, base: str, sketch: str) -> tuple[str, bool]:
     off = {d: _accuracy(figures, sketch, d) - _accuracy(figures, base, d) for d in MADE}
-    return ", ".join(f"{d} {v:+.3f}" for d, v in off.items()), off["outlier5"] > _LOSS
+    most = max(off, key=lambda d: off[d])
+    holds = most == "outlier5" and off[most] > _LOSS
+    return ", ".join(f"{d} {v:+.3f}" for d, v in off.items()), holds
 
 
 CLAIMS = (
     Claim(
-        "Without inheritance accuracy is lost, most where splits occur (-9.55 %)",
+        "Without inheritance accuracy is lost where trees split (-9.55 % over all sets)",
         lambda f: _inheritance(f, "mist-g", "mist-g-no-inheritance"),
         lambda f: _inheritance(f, SPLITTING, f"{SPLITTING}+inheritance=None"),
     ),
@@ -160,7 +168,7 @@ CLAIMS = (
     Claim("Sampled thresholds change nothing (+0.02 %)", _same("mist-g-sample-split", "mist-g")),
     Claim("Dense thresholds change no accuracy", _dense),
     Claim(
-        "Hoeffding's radius grows more leaves than McDiarmid's",
+        "Hoeffding's radius grows substantially more leaves than McDiarmid's",
         lambda f: _leaves(f, "mist-g-hoeffding", "mist-g"),
     ),
     Claim(
@@ -168,10 +176,13 @@ CLAIMS = (
         _same("mist-g-hoeffding", "mist-g"),
     ),
     Claim(
-        "The gain test grows more leaves than the gap test",
+        "The gain test grows substantially more leaves than the gap test",
         lambda f: _leaves(f, "mist-g-gain-test", "mist-g"),
     ),
-    Claim("Without union bound there are several times more leaves, up to 6 times", _no_union),
+    Claim(
+        "Without union bound there are up to 6 times more leaves (Synth-50, Covertype, MNIST)",
+        _no_union,
+    ),
     Claim(
         "Accuracy is flat in the discount from 0.2 on",
         lambda f: _range(f, _sweep("discount", (0.2, 0.4, 0.6, 0.8, 1.0))),
@@ -192,12 +203,12 @@ CLAIMS = (
     ),
     Claim("MIST-K is best with a bandwidth of 1 to 2", _bandwidths),
     Claim(
-        "On random means a leaf knows 18 to 82 % of the classes",
+        "On random means a leaf knows 18 to 36 % of the classes (the text has 18 to 82 %)",
         lambda f: _clearing(f, "mist-g"),
         lambda f: _clearing(f, SPLITTING),
     ),
     Claim(
-        "Sketch inheritance gains where Gaussians fail, most with outliers (+.335)",
+        "Sketch inheritance gains on made streams, most with outliers (+.335)",
         lambda f: _sketch_inherit(f, "mist-g", "mist-g-sketch-inherit"),
         lambda f: _sketch_inherit(f, SPLITTING, f"{SPLITTING}+inheritance=sketch"),
     ),
@@ -230,9 +241,11 @@ def show(scope: Scope, records: Records) -> Exhibit:
             Table(
                 "claims",
                 "What the paper says of its parts",
-                "Mean over seeds; means of accuracy over the ten standard sets. A range is flat "
-                f"within {_FLAT}, a loss is one above {_LOSS}. Where trees split: the same with "
-                "the gain test without union bound, which splits most.",
+                "Mean over seeds; means of accuracy over the ten standard sets. Flat: within "
+                f"{_FLAT}; a loss: above {_LOSS}; about as accurate: within {_SAME:.0%}; "
+                f"substantially more: {_MORE:g} times, several times: {_SEVERAL:g}; a collapse: to "
+                "less than half. Where trees split: the same with the gain test without union "
+                "bound, which splits on most sets.",
                 ("the paper", "as written", "holds", "where trees split", "holds there"),
                 tuple(rows),
                 n_text=5,

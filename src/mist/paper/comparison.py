@@ -36,6 +36,7 @@ __all__ = [
     "comparison_tables",
     "difference_table",
     "figures_of",
+    "key_of",
     "name_of",
 ]
 
@@ -56,6 +57,10 @@ _REASONS = {
     },
     "nbytes": "the paper does not say how it counts bytes",
     "events": "here every decision counts, not only those that split",
+    **dict.fromkeys(
+        ("cdf_error_max", "gain_error_max", "margin"),
+        "the largest error of other decisions, and of more of them",
+    ),
 }
 
 _LIMIT = 2.0
@@ -201,7 +206,8 @@ def compare(figures: Figures, cells: Sequence[PaperCell] | None = None) -> list[
         \frac{m_\text{ours} - m_\text{paper}}{\max(s_\text{paper}, s_\text{ours}, u)},
 
     where u is a unit of the last place that the paper prints: a mean may be off by half of it, and
-    a spread printed as 0 may be as large as half of it.
+    a spread printed as 0 may be as large as half of it. A spread that a table leaves out is taken
+    from another one that has the figure.
 
     Parameters
     ----------
@@ -224,14 +230,9 @@ def compare(figures: Figures, cells: Sequence[PaperCell] | None = None) -> list[
     """
     if cells is None:
         cells = [
-            cell
-            for cell in read_paper()
-            if cell.table in MAIN_TABLES and (cell.method, cell.dataset, cell.measure) in figures
+            cell for cell in read_paper() if cell.table in MAIN_TABLES and key_of(cell) in figures
         ]
-    return [
-        _comparison(cell, list(figures.get((cell.method, cell.dataset, cell.measure), {}).values()))
-        for cell in cells
-    ]
+    return [_comparison(cell, list(figures.get(key_of(cell), {}).values())) for cell in cells]
 
 
 def _comparison(cell: PaperCell, values: Sequence[float]) -> Comparison:
@@ -240,8 +241,34 @@ def _comparison(cell: PaperCell, values: Sequence[float]) -> Comparison:
     mean, sd = float(np.mean(values)), float(np.std(values))
     deviations = math.nan
     if cell.measure not in _REASONS:
-        deviations = (mean - cell.mean) / max(cell.sd or 0.0, sd, cell.unit)
+        deviations = (mean - cell.mean) / max(_printed_spread(cell), sd, cell.unit)
     return Comparison(cell, mean, sd, len(values), deviations)
+
+
+def _printed_spread(cell: PaperCell) -> float:
+    """Spread of a figure, which the paper may print in another table; 0 if it prints none."""
+    return max((c.sd or 0.0 for c in read_paper() if key_of(c) == key_of(cell)), default=0.0)
+
+
+def key_of(cell: PaperCell) -> Key:
+    """Return what a figure is of.
+
+    Parameters
+    ----------
+    cell : PaperCell
+        The figure.
+
+    Returns
+    -------
+    tuple of str
+        Method, data set and measure.
+
+    Examples
+    --------
+    >>> key_of(read_paper()[0])
+    ('mist-g', 'synth10', 'final_accuracy')
+    """
+    return (cell.method, cell.dataset, cell.measure)
 
 
 def comparison_tables(comparisons: Sequence[Comparison]) -> list[Table]:
@@ -302,21 +329,23 @@ def beside_table(name: str, comparisons: Sequence[Comparison]) -> Table:
     # Of a single method one line would be long.
     by_set = len({c.method for c in printed}) == 1 and len({c.dataset for c in printed}) > 1
     cells = {_place(c.cell, by_set): beside(c) for c in known}
-    places = [place for cell in printed if (place := _place(cell, by_set)) in cells]
-    lines = dict.fromkeys(row for row, _ in places)
-    # A data set after the other, or a measure after the other, as printed.
-    columns = dict.fromkeys(column for _, column in places)
+    # Lines and columns in the order of the paper, without those of which nothing was run.
+    places = [_place(cell, by_set) for cell in printed]
+    lines = [x for x in dict.fromkeys(a for a, _ in places) if any(x == a for a, _ in cells)]
+    columns = [x for x in dict.fromkeys(b for _, b in places) if any(x == b for _, b in cells)]
     several = len({measure for measure, _ in columns}) > 1
-    judged = any(not math.isnan(c.deviations) for c in known)
+    judged = any(c.cell.measure not in _REASONS for c in comparisons)
     return Table(
         name=f"paper-{name}",
         title=f"{PAPER_TABLES[name]}: ours / paper",
-        caption="Mean over seeds here / in the paper. "
-        + (
-            f"* more than {_LIMIT:.0f} standard deviations apart."
+        caption=(
+            "Not run."
+            if not known
+            else f"Mean over seeds here / in the paper. * more than {_LIMIT:.0f} standard "
+            "deviations apart."
             if judged
-            else "The paper's were taken on another machine, and it does not say how it counts "
-            "bytes."
+            else "Mean over seeds here / in the paper. Of another machine, and counted in another "
+            "way."
         ),
         headings=(
             "data set" if by_set else "method",
@@ -368,7 +397,7 @@ def name_of(dataset: str) -> str:
 
 
 def _write(cell: PaperCell, value: float) -> str:
-    """A figure with as many places as the paper prints, but for bytes and rates."""
+    """An accuracy with as many places as the paper prints; other figures as tables show them."""
     measure = PAPER_MEASURES[cell.measure]
     if measure.pattern == "z.3f":
         places = max(3, round(-math.log10(cell.unit)))
@@ -493,8 +522,8 @@ def cell_table(name: str, title: str, comparisons: Sequence[Comparison]) -> Tabl
     return Table(
         name=name,
         title=title,
-        caption="Mean ± standard deviation over seeds. Difference: in standard deviations, "
-        "positive where ours is higher.",
+        caption="Mean ± standard deviation over seeds. Difference: in standard deviations, or in "
+        "units of the last place printed where that is more; positive where ours is higher.",
         headings=(
             *("method", "data set", "measure", "ours", "paper"),
             *("difference", "verdict", "reason"),

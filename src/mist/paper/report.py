@@ -13,12 +13,16 @@ from mist.bench.tables import Table, to_csv, to_latex, to_markdown
 from mist.files import write_text
 from mist.paper.comparison import agreement_table, difference_table
 from mist.paper.exhibit import Drawing, Exhibit, Item
+from mist.paper.theory.checks import FAILS, HOLDS, NO_GUARANTEE
 from mist.report.document import embed, render
 from mist.report.style import style, to_png, to_svg
 
 __all__ = ["INTRO", "summary_tables", "to_page", "write_report"]
 
+_INK = "#1b2129"
 _WRITERS = ((".csv", to_csv), (".md", to_markdown), (".tex", to_latex))
+# The list of differences is long, and comes last.
+_ALL_TEXT = 8
 _KINDS = {"table": "Tables", "figure": "Figures", "theory": "Theorems"}
 
 _TITLE = "The MIST paper, run again"
@@ -49,13 +53,37 @@ def summary_tables(exhibits: Mapping[str, tuple[Item, Exhibit]]) -> list[Table]:
     Returns
     -------
     list of Table
-        `mist.paper.comparison.agreement_table` and
-        `mist.paper.comparison.difference_table`; none if nothing is compared.
+        `mist.paper.comparison.agreement_table`, the verdicts on theorems, and
+        `mist.paper.comparison.difference_table`, each if there is anything to tell.
     """
     comparisons = [c for _, exhibit in exhibits.values() for c in exhibit.comparisons]
-    if not comparisons:
-        return []
-    return [agreement_table(comparisons), difference_table(comparisons)]
+    theorems = _theorem_table(exhibits)
+    return [
+        *([agreement_table(comparisons)] if comparisons else []),
+        *([theorems] if theorems.rows else []),
+        *([difference_table(comparisons)] if comparisons else []),
+    ]
+
+
+def _theorem_table(exhibits: Mapping[str, tuple[Item, Exhibit]]) -> Table:
+    """Count the verdicts in the tables of each theorem."""
+    rows = []
+    for item, exhibit in exhibits.values():
+        cells = [cell for table in exhibit.tables for row in table.rows for cell in row]
+        counts = [
+            sum(cell.startswith(word) for cell in cells) for word in (HOLDS, FAILS, NO_GUARANTEE)
+        ]
+        if item.kind == "theory" and any(counts):
+            rows.append((item.title, item.label, *map(str, counts)))
+    return Table(
+        name="theorems",
+        title="Checks of the theorems",
+        caption="Lines of their tables by verdict. No guarantee: not covered by a theorem, or by "
+        "one whose premise is not met.",
+        headings=("theorem", "in the paper", HOLDS, FAILS, NO_GUARANTEE),
+        rows=tuple(rows),
+        n_text=2,
+    )
 
 
 def write_report(
@@ -103,7 +131,8 @@ def write_report(
     with style():
         for drawing in drawings:
             to_png(drawing.figure, folder / "figures" / f"{drawing.name}.png")
-            write_text(folder / "figures" / f"{drawing.name}.svg", _file(to_svg(drawing.figure)))
+            svg = to_svg(drawing.figure, ink=_INK)
+            write_text(folder / "figures" / f"{drawing.name}.svg", svg + "\n")
         for name, (item, exhibit) in exhibits.items():
             plots = [_plot(drawing) for drawing in exhibit.drawings]
             sections.append(_Section(name, item, exhibit.tables, plots, exhibit.notes))
@@ -145,7 +174,8 @@ def to_page(
     str
         Its text, from the second level of headings on.
     """
-    parts = [to_markdown(table) for table in summary_tables(exhibits)[:1]]
+    summary = summary_tables(exhibits)
+    parts = [to_markdown(table) for table in summary if table.n_text < _ALL_TEXT]
     for name, (item, exhibit) in exhibits.items():
         label = f" ({item.label})" if item.label else ""
         parts.append(f"## {item.title}{label}")
@@ -157,20 +187,15 @@ def to_page(
         shown = exhibit.tables if item.kind == "theory" else exhibit.tables[:1]
         parts += [to_markdown(table) for table in shown]
         parts.append(f"Run it again: `mist paper {name}`.")
-    for table in summary_tables(exhibits)[1:]:
-        parts.append(f"## {table.title}")
-        parts.append(to_markdown(table))
+    for table in summary:
+        if table.n_text == _ALL_TEXT:
+            parts += [f"## {table.title}", to_markdown(table)]
     return "\n\n".join(part.strip() for part in parts) + "\n"
 
 
 def _plot(drawing: Drawing) -> Plot:
     svg = embed(to_svg(drawing.figure), drawing.name, drawing.alt)
     return Plot(drawing.title, svg, drawing.caption)
-
-
-def _file(svg: str) -> str:
-    """A drawing that stands alone needs a name space, and an ink."""
-    return svg.replace("currentColor", "#1b2129") + "\n"
 
 
 def _refuse_twins(names: Sequence[str], what: str) -> None:

@@ -38,8 +38,10 @@ PAPER_TABLES: Mapping[str, str] = {
     "sketch-bound-kscale": "Margin of the sketches over k",
     "sketch-vs-gaussian-synthetic": "Sketch or Gaussian inheritance, made streams",
     "sketch-vs-gaussian-real": "Sketch or Gaussian inheritance, measured sets",
+    "inheritance-effect": "What one split costs",
 }
-"""Title of each table with figures by its label in the paper, in the order in which it has them."""
+"""Title of each table, and of each figure that gives numbers, by its label in the paper, in the
+order in which it has them."""
 
 MAIN_TABLES = (
     "tree-results",
@@ -56,6 +58,8 @@ PAPER_MEASURES: Mapping[str, Measure] = {
     "relative_change": Measure("change", None, "+.2%"),
     "seconds": Measure("seconds, test then train", "low", ",.1f", timed=True),
     "relative_seconds": Measure("relative time", "low", ".2f", timed=True),
+    "new_task_accuracy": Measure("accuracy on the new task", "high"),
+    "old_task_accuracy": Measure("accuracy on the first task", "high"),
     "events": Measure("split decisions", None, ",.0f"),
     "cdf_error_mean": Measure("mean error of the CDF", "low", ".4f"),
     "cdf_error_max": Measure("largest error of the CDF", "low", ".4f"),

@@ -203,18 +203,20 @@ def draw_shares(axes: Axes, shares: NDArray[np.float64], letters: float | None) 
     return mesh
 
 
-def to_svg(figure: Figure) -> str:
+def to_svg(figure: Figure, ink: str = "currentColor") -> str:
     """Write a figure as an element of a page.
 
     Parameters
     ----------
     figure : matplotlib.figure.Figure
         Drawn within `style`.
+    ink : str, default="currentColor"
+        Colour of texts and axes: that of the page, which a file of its own does not have.
 
     Returns
     -------
     str
-        An ``<svg>`` element as wide as the page lets it be, in the ink of the page.
+        An ``<svg>`` element as wide as the page lets it be.
 
     Examples
     --------
@@ -227,7 +229,7 @@ def to_svg(figure: Figure) -> str:
     nothing = dict.fromkeys(("Date", "Creator", "Format", "Type"))
     figure.savefig(out, format="svg", metadata=nothing)
     svg = out.getvalue()
-    svg = svg[svg.index("<svg") :].replace(INK, "currentColor")
+    svg = svg[svg.index("<svg") :].replace(INK, ink)
     # The page decides on the width; the drawing keeps its proportions.
     return re.sub(r'(<svg [^>]*?)\s(?:width|height)="[^"]*pt"', r"\1", svg, count=1)
 

@@ -43,7 +43,6 @@ def test_variance_of_a_mean_is_that_of_student():
     assert got["stated"] == pytest.approx(student(30, scale=np.sqrt(1 / 30)).var())
     assert abs(got["error"]) < 4
     assert got["half"] == pytest.approx(1 / 13, rel=0.05)
-    assert mean_variance(0.2, 20, 1000, 2)["half"] is None  # two pseudo-observations
 
 
 def test_errors_are_those_of_means_and_shares():

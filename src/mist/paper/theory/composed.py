@@ -281,7 +281,8 @@ def _bound_table(groups: Mapping[tuple[int, int], Sequence[Any]]) -> Table:
         within = [sum(int(result["within"][i]) for result in group) for i in (0, 1)]
         total = max(float(result["total"]) for result in group)
         bounds = [float(bound) for bound in group[0]["bounds"]]
-        kept = [interval(count, leaves)[1] >= 1 - DELTA for count in within]
+        # The rank error may be exceeded by one sketch in a hundred.
+        kept = [interval(count, leaves)[1] >= 1 - DELTA - 0.01 for count in within]
         rows.append(
             (
                 str(k),

@@ -123,7 +123,7 @@ def mean_variance(discount: float, n_class: int, draws: int, seed: int) -> dict[
     -------
     dict
         ``stated``: 1 / (alpha n - 2); ``drawn`` with alpha n pseudo-observations, and ``error`` in
-        standard errors; ``half`` with half as many, None where no variance exists.
+        standard errors; ``half`` with half as many, which must be more than 2.
 
     Examples
     --------
@@ -145,7 +145,7 @@ def mean_variance(discount: float, n_class: int, draws: int, seed: int) -> dict[
         "stated": stated,
         "drawn": float(squares.mean()),
         "error": float((squares.mean() - stated) / squares.std() * math.sqrt(draws)),
-        "half": float(draw(half).mean()) if half > 2 else None,
+        "half": float(draw(half).mean()),
     }
 
 
@@ -357,7 +357,8 @@ def _class_table(results: Sequence[tuple[Trial, Any]]) -> Table:
         ),
         headings=(
             *("alpha", "rows of parent", "own rows", "inherited", "drawn", "(difference)"),
-            *("1/(4 (alpha n + 1))", "1/(4 (inherited + 1))", "as stated", "as inherited"),
+            *("1/(4 (alpha n + 1))", "1/(4 (inherited + 1))", "verdict, as stated"),
+            "verdict, as inherited",
         ),
         rows=tuple(rows),
         n_text=0,
@@ -376,9 +377,9 @@ def _mean_table(results: Sequence[tuple[Trial, Any]]) -> Table:
                 f"{result['stated']:.3e}",
                 f"{result['drawn']:.3e}",
                 f"{result['error']:+.1f}",
-                "none" if half is None else f"{half:.3e}",
+                f"{half:.3e}",
                 verdict(abs(result["error"]) < 4),
-                verdict(half is not None and half <= result["stated"]),
+                verdict(half <= result["stated"]),
             )
         )
     draws = dict(results[0][0].arguments)["draws"]
@@ -389,11 +390,11 @@ def _mean_table(results: Sequence[tuple[Trial, Any]]) -> Table:
             f"{draws:,} draws of the mean from a normal-inverse-gamma posterior, variance of the "
             "class 1. The formula holds if the draws with alpha n pseudo-observations are within 4 "
             "standard errors of it; the last verdict asks whether a child that gets half of the "
-            "class has no larger variance than the formula says. None: no variance exists."
+            "class has no larger variance than the formula says."
         ),
         headings=(
             *("alpha", "rows of class", "1/(alpha n - 2)", "drawn", "(difference)"),
-            *("drawn, half of the class", "formula", "for a child"),
+            *("drawn, half of the class", "verdict, formula", "verdict, for a child"),
         ),
         rows=tuple(rows),
         n_text=0,
