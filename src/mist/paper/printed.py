@@ -17,7 +17,7 @@ __all__ = ["PRINTED", "planned", "within"]
 _SLOW_SETS = frozenset({"synth50", "covertype", "mnist", "shuttle", "letter", "hapt", "pendigits"})
 
 
-# Runs that take the better part of an hour each: one has to do.
+# A run takes a quarter of an hour: one has to do.
 _ONE_SEED = frozenset({("efdt", "hapt")})
 
 
@@ -34,7 +34,7 @@ def within(scope: Scope, plan: Sequence[Run]) -> list[Run]:
     Returns
     -------
     list of Run
-        All of them, but for those that take the better part of an hour: they are run under the
+        All of them, but for those that take a quarter of an hour each: they are run under the
         first seed only. In a first look none of other libraries' trees on large sets.
 
     Examples
@@ -101,8 +101,8 @@ def _item(table: str, notes: Sequence[str] = ()) -> Item:
 
 _NOTES = {
     "noreset": (
-        "EFDT with resets looks at every split again after 20 rows, which takes the better part of "
-        "an hour on the 561 columns of HAPT: that cell has one seed.",
+        "EFDT with resets looks at every split again after 20 rows, which takes a quarter of an "
+        "hour on the 561 columns of HAPT: that cell has one seed.",
     ),
     "ablation-core": (
         "The paper's split test as written hardly ever fires on these sets (see the table of split "
