@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
-from mist.variants import Variants, write_option
+from mist.variants import Variants, entitle
 
 if TYPE_CHECKING:
     from mist.classifier import MistClassifier
@@ -201,10 +201,9 @@ def _vary(name: str, preset: Preset, options: Mapping[str, Any]) -> Preset:
     check_known(name, options, [o for o in dict.fromkeys([*of_forest, *of_tree]) if o not in GIVEN])
     forest = {k: v for k, v in options.items() if k in of_forest}
     tree = {k: v for k, v in options.items() if k not in forest}
-    changed = ", ".join(f"{option}={write_option(value)}" for option, value in options.items())
     return replace(
         preset,
-        title=f"{preset.title}, {changed}",
+        title=entitle(preset.title, options),
         parameters={**preset.parameters, **tree},
         forest=None if preset.forest is None else {**preset.forest, **forest},
     )

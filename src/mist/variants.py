@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeVar
 
-__all__ = ["Variants", "is_variant", "join_name", "split_name", "write_option"]
+__all__ = ["Variants", "entitle", "is_variant", "join_name", "split_name", "write_option"]
 
 T = TypeVar("T")
 
@@ -101,6 +101,29 @@ def join_name(base: str, **options: Any) -> str:
     'mist-g+sketch_size=16'
     """
     return base + "".join(f"+{name}={write_option(value)}" for name, value in options.items())
+
+
+def entitle(title: str, options: Mapping[str, Any]) -> str:
+    """Name a variant for people.
+
+    Parameters
+    ----------
+    title : str
+        Title of what is varied.
+    options : mapping of str to object
+        As for `write_option`.
+
+    Returns
+    -------
+    str
+        The title.
+
+    Examples
+    --------
+    >>> entitle("MIST-G", {"delta": 0.2})
+    'MIST-G, delta=0.2'
+    """
+    return ", ".join([title, *(f"{name}={write_option(v)}" for name, v in options.items())])
 
 
 def is_variant(name: str) -> bool:

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from mist import baselines
 from mist.presets import GIVEN, PRESETS, Preset, check_known, make_model, unknown_name
-from mist.variants import Variants, join_name, write_option
+from mist.variants import Variants, entitle, join_name
 
 __all__ = ["METHODS", "Method", "make"]
 
@@ -144,9 +144,8 @@ def _vary(name: str, method: Method, options: Mapping[str, Any]) -> Method:
 
     known = signature(getattr(baselines, method.made_by)).parameters
     check_known(name, options, [option for option in known if option not in GIVEN])
-    changed = ", ".join(f"{option}={write_option(value)}" for option, value in options.items())
     return replace(
-        method, title=f"{method.title}, {changed}", parameters={**method.parameters, **options}
+        method, title=entitle(method.title, options), parameters={**method.parameters, **options}
     )
 
 

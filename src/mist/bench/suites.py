@@ -9,7 +9,7 @@ from typing import Any
 from mist.baselines import Method
 from mist.evaluation.protocol import PROTOCOLS
 from mist.presets import check_known, unknown_name
-from mist.variants import Variants, write_option
+from mist.variants import Variants, entitle
 
 __all__ = ["PROTOCOLS", "SEEDS", "SETTINGS", "SUITES", "Setting", "find_setting"]
 
@@ -177,8 +177,7 @@ def _vary(name: str, setting: Setting, options: Mapping[str, Any]) -> Setting:
 
     # The seed is that of the run.
     check_known(name, options, [*signature(load).parameters.keys() - {"name", "seed"}])
-    changed = ", ".join(f"{option}={write_option(value)}" for option, value in options.items())
-    return replace(setting, title=f"{setting.title}, {changed}", changed=options)
+    return replace(setting, title=entitle(setting.title, options), changed=options)
 
 
 SETTINGS: Mapping[str, Setting] = Variants(_SETTINGS, _vary)

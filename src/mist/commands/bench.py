@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 from mist.baselines import METHODS
-from mist.bench import SETTINGS, SUITES, Run, default_methods, iter_grid, plan
+from mist.bench import SETTINGS, SUITES, Run, default_methods, plan
 from mist.bench.inventory import failure_table
 from mist.bench.outcomes import arrange
 from mist.bench.page import write_reports
@@ -19,7 +19,7 @@ from mist.bench.store import read_records
 from mist.bench.summary import score_tables
 from mist.bench.tables import to_rich
 from mist.commands.extras import EXTRAS, installed
-from mist.commands.follow import follow
+from mist.commands.follow import GridOptions, follow, tell_failures
 from mist.commands.output import make_console, print_path
 from mist.datasets.registry import REGISTRY
 from mist.datasets.store import locate
@@ -31,7 +31,7 @@ _SHOWN = ("final_accuracy", "average_forgetting", "nbytes", "rows_per_second")
 
 
 @dataclass(frozen=True, kw_only=True)
-class BenchOptions:
+class BenchOptions(GridOptions):
     """The options of the command.
 
     Examples
@@ -45,10 +45,7 @@ class BenchOptions:
     datasets: Sequence[str] = ()
     seeds: Sequence[int] = ()
     protocol: str = "honest"
-    jobs: int = -1
     out: Path = Path("mist-bench")
-    fresh: bool = False
-    retry_failed: bool = False
 
 
 def bench(options: BenchOptions) -> bool:
@@ -74,24 +71,12 @@ def bench(options: BenchOptions) -> bool:
     OSError
         If a result cannot be written.
     """
-    if options.jobs == 0:
-        raise ValueError("--jobs 0: give the number of runs at a time, or -1 for one a processor")
+    options.check()
     console = make_console()
     runs = _plan(options, console)
-    steps = iter_grid(
-        runs,
-        options.out,
-        jobs=options.jobs,
-        fresh=options.fresh,
-        retry_failed=options.retry_failed,
-    )
-    # Found out now, not after the first run.
-    options.out.mkdir(parents=True, exist_ok=True)
-    step = follow(steps, len(runs), "bench", options.out, fresh=options.fresh)
+    step = follow(runs, "bench", options)
     _report(runs, options, console)
-    if step.failed:
-        console.print(f"{step.failed} of {step.total} runs failed; --retry-failed does them again")
-    return step.failed == 0
+    return tell_failures(step, console)
 
 
 def _plan(options: BenchOptions, console: Console) -> list[Run]:

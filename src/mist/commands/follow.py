@@ -4,45 +4,80 @@ from __future__ import annotations
 
 import signal
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from time import monotonic
 
 from rich.console import Console
 
-from mist.bench import Progress
+from mist.bench import Progress, iter_grid
+from mist.bench.record import Task
 from mist.commands.output import make_progress
 
-__all__ = ["follow"]
+__all__ = ["GridOptions", "follow", "tell_failures"]
 
 _NOTICE_SECONDS = 30.0
 
 
-def follow(
-    steps: Iterator[Progress], total: int, name: str, folder: Path, *, fresh: bool = False
-) -> Progress:
-    """Go through the steps of a grid, and show how far it is.
+@dataclass(frozen=True, kw_only=True)
+class GridOptions:
+    """The options of every command that does the runs of a grid.
+
+    Examples
+    --------
+    >>> GridOptions(jobs=2).fresh
+    False
+    """
+
+    jobs: int = -1
+    out: Path = Path()
+    fresh: bool = False
+    retry_failed: bool = False
+
+    def check(self) -> None:
+        """Refuse what no grid can be run with; ValueError if there are to be no processes."""
+        if self.jobs == 0:
+            raise ValueError(
+                "--jobs 0: give the number of runs at a time, or -1 for one a processor"
+            )
+
+
+def follow(tasks: Sequence[Task], name: str, options: GridOptions) -> Progress:
+    """Do the runs of a grid that its folder does not hold, and show how far it is.
 
     Parameters
     ----------
-    steps : iterator of Progress
-        From `mist.bench.iter_grid`.
-    total : int
-        Runs of the grid.
+    tasks : sequence of Run or Trial
+        The plan.
     name : str
         Stands before the bar.
-    folder : Path
-        Where results are kept, for the notice after an interruption.
-    fresh : bool, default=False
-        Whether the command was told to do every run again.
+    options : GridOptions
+        How they are done, and where their results are kept.
 
     Returns
     -------
     Progress
         The last step.
+
+    Raises
+    ------
+    ValueError
+        If the folder holds results that must not be mixed with these.
+    OSError
+        If a result cannot be written.
     """
+    steps = iter_grid(
+        tasks,
+        options.out,
+        jobs=options.jobs,
+        fresh=options.fresh,
+        retry_failed=options.retry_failed,
+    )
+    # Found out now, not after the first run.
+    options.out.mkdir(parents=True, exist_ok=True)
     notices = Console(stderr=True, highlight=False)
     done = 0
     errors: set[str | None] = set()
@@ -50,7 +85,7 @@ def follow(
         # Data sets that have to be downloaded show bars of their own, one after another.
         step = first = next(steps)
         with _quiet_interrupts(), make_progress() as bar:
-            task = bar.add_task(name, total=total, note="")
+            task = bar.add_task(name, total=len(tasks), note="")
             last = monotonic()
             for step in chain([first], steps):
                 done = step.done
@@ -64,10 +99,30 @@ def follow(
                     last = monotonic()
                     notices.print(note)
     except KeyboardInterrupt:
-        again = "the same command without --fresh" if fresh else "the same command"
-        _print(notices, f"{done} of {total} runs are kept in {folder}: {again} goes on")
+        again = "the same command without --fresh" if options.fresh else "the same command"
+        _print(notices, f"{done} of {len(tasks)} runs are kept in {options.out}: {again} goes on")
         raise
     return step
+
+
+def tell_failures(step: Progress, console: Console) -> bool:
+    """Say how many runs failed.
+
+    Parameters
+    ----------
+    step : Progress
+        The last step of a grid.
+    console : rich.console.Console
+        Where to say it.
+
+    Returns
+    -------
+    bool
+        Whether every run went through.
+    """
+    if step.failed:
+        console.print(f"{step.failed} of {step.total} runs failed; --retry-failed does them again")
+    return step.failed == 0
 
 
 @contextmanager

@@ -12,23 +12,22 @@ from rich.console import Console
 from rich.table import Table
 
 from mist.baselines import METHODS
-from mist.bench import iter_grid
 from mist.bench.grid import check_seeds
 from mist.bench.record import Run, Task
 from mist.bench.store import path_of, read_records
 from mist.bench.tables import to_rich
 from mist.commands.extras import installed
-from mist.commands.follow import follow
+from mist.commands.follow import GridOptions, follow, tell_failures
 from mist.commands.output import make_console, print_path
 from mist.paper.catalogue import GROUPS, ITEMS, choose, plan_of
 from mist.paper.exhibit import Scope
-from mist.paper.report import summary_tables, write_report
+from mist.paper.report import count_tables, write_report
 
 __all__ = ["PaperOptions", "list_items", "paper"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class PaperOptions:
+class PaperOptions(GridOptions):
     """The options of the command.
 
     Examples
@@ -40,10 +39,7 @@ class PaperOptions:
     names: Sequence[str] = ()
     seeds: Sequence[int] = ()
     fast: bool = False
-    jobs: int = -1
     out: Path = Path("mist-paper")
-    fresh: bool = False
-    retry_failed: bool = False
 
     def scope(self) -> Scope:
         """Return how much is run; ValueError if a seed is out of range or given twice."""
@@ -74,37 +70,25 @@ def paper(options: PaperOptions) -> bool:
     OSError
         If a result cannot be written.
     """
-    if options.jobs == 0:
-        raise ValueError("--jobs 0: give the number of runs at a time, or -1 for one a processor")
+    options.check()
     console = make_console()
     scope, names = options.scope(), choose(options.names)
     tasks = plan_of(names, scope)
     runnable = _runnable(tasks, console)
-    steps = iter_grid(
-        runnable,
-        options.out,
-        jobs=options.jobs,
-        fresh=options.fresh,
-        retry_failed=options.retry_failed,
-    )
-    # Found out now, not after the first run.
-    options.out.mkdir(parents=True, exist_ok=True)
-    step = follow(steps, len(runnable), "paper", options.out, fresh=options.fresh)
+    step = follow(runnable, "paper", options)
     records = read_records(options.out, tasks)
     exhibits = {name: (ITEMS[name], ITEMS[name].show(scope, records)) for name in names}
     # Of all items the page is the place to read them.
     single = choose(name for name in options.names if name not in GROUPS)
     shown = [exhibits[name][1].tables[:1] for name in single]
-    for table in chain(*shown, summary_tables(exhibits)[:-1]):
+    for table in chain(*shown, count_tables(exhibits)):
         console.print(to_rich(table))
         console.print()
     page = write_report(options.out, exhibits, note=_note(scope))
     print_path(console, "Report", page)
     for folder in ("tables", "figures"):
         print_path(console, folder.title(), options.out / folder)
-    if step.failed:
-        console.print(f"{step.failed} of {step.total} runs failed; --retry-failed does them again")
-    return step.failed == 0
+    return tell_failures(step, console)
 
 
 def _note(scope: Scope) -> str:

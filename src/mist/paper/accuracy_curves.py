@@ -11,7 +11,7 @@ from mist.bench.outcomes import heading_of, title_of
 from mist.bench.record import Run, Task
 from mist.bench.suites import SUITES
 from mist.paper.exhibit import Drawing, Exhibit, Item, Records, Scope, runs
-from mist.paper.panels import borders_of, curve_of, new_panels, share_legend
+from mist.paper.panels import borders_of, curves_of, new_panels, share_legend
 from mist.report.style import line_styles, style
 
 __all__ = ["PREQUENTIAL", "TASKS"]
@@ -31,11 +31,7 @@ def _plan_prequential(scope: Scope) -> Sequence[Task]:
 def _show_prequential(scope: Scope, records: Records) -> Exhibit:
     figure, axes = new_panels(5, 2, 1.9)
     for ax, dataset in zip(axes.flat, SUITES["standard"], strict=True):
-        curves = [
-            curve
-            for method in STREAMED
-            if (curve := curve_of(records, method, dataset, scope.seeds, "rows", _WINDOWED))
-        ]
+        curves = curves_of(records, STREAMED, dataset, scope.seeds, "rows", "windowed_accuracy")
         ax.set_title(heading_of(dataset), fontsize=9)
         ax.set_ylim(-0.02, 1.02)
         if curves:
@@ -62,9 +58,6 @@ def _show_prequential(scope: Scope, records: Records) -> Exhibit:
             ),
         )
     )
-
-
-_WINDOWED = "windowed_accuracy"
 
 
 def _plan_tasks(scope: Scope) -> Sequence[Task]:

@@ -10,7 +10,7 @@ import numpy as np
 from mist.bench.record import Task
 from mist.bench.suites import SUITES
 from mist.bench.tables import Table
-from mist.paper.comparison import Figures, figures_of
+from mist.paper.comparison import Figures, figures_of, mean_of
 from mist.paper.exhibit import Exhibit, Item, Records, Scope, runs
 from mist.paper.printed import planned
 
@@ -49,13 +49,8 @@ class Claim:
     """The same of the tree that splits on most sets."""
 
 
-def _mean(figures: Figures, method: str, dataset: str, measure: str) -> float:
-    """Mean over seeds; KeyError if nothing was run."""
-    return float(np.mean(list(figures[method, dataset, measure].values())))
-
-
 def _accuracy(figures: Figures, method: str, dataset: str = "standard") -> float:
-    return _mean(figures, method, dataset, "final_accuracy")
+    return mean_of(figures, method, dataset, "final_accuracy")
 
 
 def _range(figures: Figures, methods: Iterable[str]) -> tuple[str, bool]:
@@ -71,8 +66,8 @@ def _sweep(option: str, values: Sequence[object]) -> list[str]:
 def _inheritance(figures: Figures, method: str, without: str) -> tuple[str, bool]:
     """Losses on the sets on which the tree splits, and on the others."""
     loss = {d: _accuracy(figures, method, d) - _accuracy(figures, without, d) for d in STANDARD}
-    split = [loss[d] for d in STANDARD if _mean(figures, method, d, "splits") > 0]
-    whole = [loss[d] for d in STANDARD if _mean(figures, method, d, "splits") == 0]
+    split = [loss[d] for d in STANDARD if mean_of(figures, method, d, "splits") > 0]
+    whole = [loss[d] for d in STANDARD if mean_of(figures, method, d, "splits") == 0]
     parts = [
         f"loses {np.mean(part):.3f} on {len(part)} sets {what}"
         for part, what in ((split, "with splits"), (whole, "without"))
@@ -84,7 +79,7 @@ def _inheritance(figures: Figures, method: str, without: str) -> tuple[str, bool
 
 def _leaves(figures: Figures, method: str, beside: str) -> tuple[str, bool]:
     more = {
-        d: _mean(figures, method, d, "leaves") / _mean(figures, beside, d, "leaves")
+        d: mean_of(figures, method, d, "leaves") / mean_of(figures, beside, d, "leaves")
         for d in STANDARD
     }
     top = max(more, key=lambda d: more[d])
@@ -94,7 +89,7 @@ def _leaves(figures: Figures, method: str, beside: str) -> tuple[str, bool]:
 
 def _no_union(figures: Figures) -> tuple[str, bool]:
     more = {
-        d: _mean(figures, SPLITTING, d, "leaves") / _mean(figures, "mist-g", d, "leaves")
+        d: mean_of(figures, SPLITTING, d, "leaves") / mean_of(figures, "mist-g", d, "leaves")
         for d in FIGURE_SETS
     }
     text = ", ".join(f"{d} {ratio:.1f} times" for d, ratio in more.items())
@@ -143,7 +138,7 @@ def _sectors(figures: Figures) -> tuple[str, bool]:
 
 def _clearing(figures: Figures, method: str) -> tuple[str, bool]:
     shares = [
-        _mean(figures, method, d, "classes_per_leaf") / int(d.rpartition("=")[2]) for d in MEANS
+        mean_of(figures, method, d, "classes_per_leaf") / int(d.rpartition("=")[2]) for d in MEANS
     ]
     return f"{min(shares):.0%} to {max(shares):.0%} of the classes", max(shares) <= 0.36
 

@@ -37,6 +37,7 @@ __all__ = [
     "difference_table",
     "figures_of",
     "key_of",
+    "mean_of",
     "name_of",
 ]
 
@@ -158,6 +159,35 @@ def figures_of(records: Iterable[Record]) -> Figures:
     for measure, (method, of) in _DEFAULTS.items():
         _add_ratios(figures, measure, method, of)
     return dict(figures)
+
+
+def mean_of(figures: Figures, method: str, dataset: str, measure: str) -> float:
+    """Return the mean of a figure over seeds.
+
+    Parameters
+    ----------
+    figures : mapping
+        As from `figures_of`.
+    method, dataset, measure : str
+        What the figure is of.
+
+    Returns
+    -------
+    float
+        The mean.
+
+    Raises
+    ------
+    KeyError
+        If nothing was run.
+
+    Examples
+    --------
+    >>> figures = {("ncm", "iris", "final_accuracy"): {42: 0.5, 123: 0.75}}
+    >>> mean_of(figures, "ncm", "iris", "final_accuracy")
+    0.625
+    """
+    return float(np.mean(list(figures[method, dataset, measure].values())))
 
 
 def _share_of_real_classes(record: Record, measure: str) -> float:

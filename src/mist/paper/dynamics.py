@@ -8,7 +8,7 @@ from mist.bench.curves import draw_curves
 from mist.bench.outcomes import heading_of
 from mist.bench.record import Task
 from mist.paper.exhibit import Drawing, Exhibit, Item, Records, Scope, runs
-from mist.paper.panels import borders_of, curve_of, new_panels, share_legend
+from mist.paper.panels import borders_of, curves_of, new_panels, share_legend
 from mist.report.style import style
 
 __all__ = ["ITEM"]
@@ -56,11 +56,7 @@ def _draw(dataset: str, scope: Scope, records: Records) -> Drawing | None:
     figure, axes = new_panels(2, 2, 2.5)
     ends = []
     for ax, (key, label) in zip(axes.flat, PANELS.items(), strict=True):
-        curves = [
-            curve
-            for method in METHODS
-            if (curve := curve_of(records, method, dataset, scope.seeds, "growth_rows", key))
-        ]
+        curves = curves_of(records, METHODS, dataset, scope.seeds, "growth_rows", key)
         if not curves:
             return None
         draw_curves(ax, curves, borders_of(records, dataset))

@@ -151,13 +151,13 @@ def runs(methods: Iterable[str], datasets: Iterable[str], seeds: Iterable[int]) 
     ]
 
 
-def results_of(trials: Iterable[Trial], records: Records) -> list[tuple[Trial, Mapping[str, Any]]]:
+def results_of(tasks: Iterable[Task], records: Records) -> list[tuple[Trial, Mapping[str, Any]]]:
     """Collect what trials returned.
 
     Parameters
     ----------
-    trials : iterable of Trial
-        A plan.
+    tasks : iterable of Run or Trial
+        A plan, of which runs are left out.
     records : mapping of Run or Trial to Record
         What has been run.
 
@@ -172,5 +172,5 @@ def results_of(trials: Iterable[Trial], records: Records) -> list[tuple[Trial, M
     >>> results_of([trial], {trial: Record(trial, result={"n": 1})})[0][1]
     {'n': 1}
     """
-    found = ((trial, records.get(trial)) for trial in trials)
+    found = ((task, records.get(task)) for task in tasks if isinstance(task, Trial))
     return [(t, record.result) for t, record in found if record is not None and not record.failed]

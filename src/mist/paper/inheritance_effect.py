@@ -101,7 +101,7 @@ def plan(scope: Scope) -> Sequence[Task]:
 def show(scope: Scope, records: Records) -> Exhibit:
     """Draw two panels a data set, and tell the ends of the window."""
     found: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
-    for trial, result in results_of((t for t in plan(scope) if isinstance(t, Trial)), records):
+    for trial, result in results_of(plan(scope), records):
         if result["split_at"] is not None:
             given = dict(trial.arguments)
             found.setdefault((given["dataset"], given["method"]), []).append(result)
@@ -151,7 +151,7 @@ def show(scope: Scope, records: Records) -> Exhibit:
 def _figures(scope: Scope, records: Records) -> dict[tuple[str, str, str], dict[int, float]]:
     """Accuracy at the end of the window by method, data set and measure, each by seed."""
     figures: dict[tuple[str, str, str], dict[int, float]] = {}
-    for trial, result in results_of((t for t in plan(scope) if isinstance(t, Trial)), records):
+    for trial, result in results_of(plan(scope), records):
         if result["split_at"] is not None:
             given = dict(trial.arguments)
             for key in ("new", "old"):

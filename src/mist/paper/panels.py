@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mist.bench.curves import Curve, average
+from mist.bench.outcomes import title_of
 from mist.bench.record import Run
 from mist.paper.exhibit import Records
 from mist.report.style import WIDTH
@@ -16,7 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["borders_of", "curve_of", "new_panels", "share_legend", "spread_of"]
+__all__ = ["borders_of", "curves_of", "new_panels", "share_legend", "spread_of"]
 
 
 def new_panels(n_rows: int, n_columns: int, height: float) -> tuple[Figure, NDArray[Any]]:
@@ -66,17 +68,24 @@ def share_legend(figure: Figure, axes: Axes) -> None:
     figure.legend(handles, labels, loc="outside lower center", ncols=3, fontsize=9)
 
 
-def curve_of(
-    records: Records, method: str, dataset: str, seeds: tuple[int, ...], rows: str, figure: str
-) -> Curve | None:
+def curves_of(
+    records: Records,
+    methods: Iterable[str],
+    dataset: str,
+    seeds: tuple[int, ...],
+    rows: str,
+    figure: str,
+) -> list[Curve]:
     """Average a curve of the grid over seeds.
 
     Parameters
     ----------
     records : mapping
         What has been run.
-    method, dataset : str
-        Keys of the grid.
+    methods : iterable of str
+        Keys of methods.
+    dataset : str
+        Key of the data set.
     seeds : tuple of int
         Seeds.
     rows, figure : str
@@ -84,16 +93,15 @@ def curve_of(
 
     Returns
     -------
-    Curve or None
-        None if no run has it.
+    list of Curve
+        One for each method that has it.
     """
-    from mist.bench.outcomes import title_of
-
-    found = [records.get(Run(dataset, method, seed, "paper")) for seed in seeds]
-    return average(
-        title_of(method),
-        [(r.curves[rows], r.curves[figure]) for r in found if r is not None and rows in r.curves],
-    )
+    curves = []
+    for method in methods:
+        found = [records.get(Run(dataset, method, seed, "paper")) for seed in seeds]
+        pairs = [(r.curves[rows], r.curves[figure]) for r in found if r and rows in r.curves]
+        curves.append(average(title_of(method), pairs))
+    return [curve for curve in curves if curve is not None]
 
 
 def borders_of(records: Records, dataset: str) -> list[float]:

@@ -11,18 +11,16 @@ from mist.bench.cells import NOTHING
 from mist.bench.plots import Plot
 from mist.bench.tables import Table, to_csv, to_latex, to_markdown
 from mist.files import write_text
-from mist.paper.comparison import agreement_table, difference_table
+from mist.paper.comparison import Comparison, agreement_table, difference_table
 from mist.paper.exhibit import Drawing, Exhibit, Item
 from mist.paper.theory.checks import FAILS, HOLDS, NO_GUARANTEE
 from mist.report.document import embed, render
 from mist.report.style import style, to_png, to_svg
 
-__all__ = ["INTRO", "summary_tables", "to_page", "write_report"]
+__all__ = ["INTRO", "count_tables", "summary_tables", "to_page", "write_report"]
 
 _INK = "#1b2129"
 _WRITERS = ((".csv", to_csv), (".md", to_markdown), (".tex", to_latex))
-# The list of differences is long, and comes last.
-_ALL_TEXT = 8
 _KINDS = {"table": "Tables", "figure": "Figures", "theory": "Theorems"}
 
 _TITLE = "The MIST paper, run again"
@@ -53,16 +51,39 @@ def summary_tables(exhibits: Mapping[str, tuple[Item, Exhibit]]) -> list[Table]:
     Returns
     -------
     list of Table
-        `mist.paper.comparison.agreement_table`, the verdicts on theorems, and
-        `mist.paper.comparison.difference_table`, each if there is anything to tell.
+        `count_tables`, and `mist.paper.comparison.difference_table` if anything is compared.
     """
-    comparisons = [c for _, exhibit in exhibits.values() for c in exhibit.comparisons]
-    theorems = _theorem_table(exhibits)
+    return [*count_tables(exhibits), *_difference_tables(exhibits)]
+
+
+def count_tables(exhibits: Mapping[str, tuple[Item, Exhibit]]) -> list[Table]:
+    """Count what is reproduced, and the verdicts on theorems.
+
+    Parameters
+    ----------
+    exhibits : mapping of str to tuple
+        Items by name, each with what is shown of it.
+
+    Returns
+    -------
+    list of Table
+        `mist.paper.comparison.agreement_table` and the verdicts on theorems, each if there is
+        anything to tell.
+    """
+    comparisons, theorems = _comparisons(exhibits), _theorem_table(exhibits)
     return [
         *([agreement_table(comparisons)] if comparisons else []),
         *([theorems] if theorems.rows else []),
-        *([difference_table(comparisons)] if comparisons else []),
     ]
+
+
+def _difference_tables(exhibits: Mapping[str, tuple[Item, Exhibit]]) -> list[Table]:
+    comparisons = _comparisons(exhibits)
+    return [difference_table(comparisons)] if comparisons else []
+
+
+def _comparisons(exhibits: Mapping[str, tuple[Item, Exhibit]]) -> list[Comparison]:
+    return [c for _, exhibit in exhibits.values() for c in exhibit.comparisons]
 
 
 def _theorem_table(exhibits: Mapping[str, tuple[Item, Exhibit]]) -> Table:
@@ -119,8 +140,10 @@ def write_report(
     OSError
         If a file cannot be written.
     """
-    summary = summary_tables(exhibits)
-    tables = [*summary, *(t for _, exhibit in exhibits.values() for t in exhibit.tables)]
+    tables = [
+        *summary_tables(exhibits),
+        *(t for _, exhibit in exhibits.values() for t in exhibit.tables),
+    ]
     drawings = [d for _, exhibit in exhibits.values() for d in exhibit.drawings]
     _refuse_twins([table.name for table in tables], "tables")
     _refuse_twins([drawing.name for drawing in drawings], "figures")
@@ -143,7 +166,8 @@ def write_report(
         title=_TITLE,
         intro=f"{INTRO} {note}".rstrip(),
         nothing=(NOTHING,),
-        summary=summary,
+        counts=count_tables(exhibits),
+        differences=_difference_tables(exhibits),
         kinds=[
             (title, [section for section in sections if section.item.kind == kind])
             for kind, title in _KINDS.items()
@@ -174,8 +198,7 @@ def to_page(
     str
         Its text, from the second level of headings on.
     """
-    summary = summary_tables(exhibits)
-    parts = [to_markdown(table) for table in summary if table.n_text < _ALL_TEXT]
+    parts = [to_markdown(table) for table in count_tables(exhibits)]
     for name, (item, exhibit) in exhibits.items():
         label = f" ({item.label})" if item.label else ""
         parts.append(f"## {item.title}{label}")
@@ -187,9 +210,9 @@ def to_page(
         shown = exhibit.tables if item.kind == "theory" else exhibit.tables[:1]
         parts += [to_markdown(table) for table in shown]
         parts.append(f"Run it again: `mist paper {name}`.")
-    for table in summary:
-        if table.n_text == _ALL_TEXT:
-            parts += [f"## {table.title}", to_markdown(table)]
+    # Long, and so the last.
+    for table in _difference_tables(exhibits):
+        parts += [f"## {table.title}", to_markdown(table)]
     return "\n\n".join(part.strip() for part in parts) + "\n"
 
 

@@ -168,7 +168,7 @@ def _pooled(
 ) -> dict[tuple[int, str], dict[int, Mapping[str, Any]]]:
     """Results with any decision by size and data set, each by seed."""
     pooled: dict[tuple[int, str], dict[int, Mapping[str, Any]]] = {}
-    for trial, result in results_of((t for t in trials if isinstance(t, Trial)), records):
+    for trial, result in results_of(trials, records):
         given = dict(trial.arguments)
         if result["rows"]:
             pooled.setdefault((given["size"], given["dataset"]), {})[trial.seed or 0] = result

@@ -10,7 +10,7 @@ import numpy as np
 from mist.bench.outcomes import heading_of, title_of
 from mist.bench.record import Task
 from mist.bench.tables import Table
-from mist.paper.comparison import Figures, figures_of
+from mist.paper.comparison import Figures, figures_of, mean_of
 from mist.paper.exhibit import Exhibit, Item, Records, Scope, runs
 from mist.paper.values import read_paper
 
@@ -53,18 +53,18 @@ def show(scope: Scope, records: Records) -> Exhibit:
     rows = [("as printed", *(f"{printed[d]:.1f}" for d in datasets), "", "")]
     distances = {}
     for method in READINGS:
-        counts = [_mean(figures, method, dataset, "splits") for dataset in datasets]
-        known = [(n, printed[d]) for n, d in zip(counts, datasets, strict=True) if n is not None]
-        if len(known) < len(datasets):
+        if any((method, dataset, "splits") not in figures for dataset in datasets):
             continue
-        off = [abs(math.log((ours + 1) / (theirs + 1))) for ours, theirs in known]
+        counts = [mean_of(figures, method, dataset, "splits") for dataset in datasets]
+        off = [
+            abs(math.log((n + 1) / (printed[d] + 1))) for n, d in zip(counts, datasets, strict=True)
+        ]
         distances[method] = float(np.mean(off))
-        accuracies = [_mean(figures, method, d, "final_accuracy") for d in datasets]
-        mean = float(np.mean([a for a in accuracies if a is not None]))
+        mean = float(np.mean([mean_of(figures, method, d, "final_accuracy") for d in datasets]))
         rows.append(
             (
                 READINGS[method],
-                *("" if n is None else f"{n:.1f}" for n in counts),
+                *(f"{n:.1f}" for n in counts),
                 f"x {math.exp(distances[method]):.1f}",
                 f"{mean:.3f}",
             )
@@ -98,16 +98,10 @@ def _within(
     near = [
         dataset
         for dataset in datasets
-        if (n := _mean(figures, method, dataset, "splits")) is not None
-        and abs(n - printed[dataset]) <= 1
+        if abs(mean_of(figures, method, dataset, "splits") - printed[dataset]) <= 1
     ]
     names = ", ".join(heading_of(dataset) for dataset in near) or "none"
     return f"it is within one split on {len(near)} of {len(datasets)} sets ({names})."
-
-
-def _mean(figures: Figures, method: str, dataset: str, measure: str) -> float | None:
-    values = list(figures.get((method, dataset, measure), {}).values())
-    return float(np.mean(values)) if values else None
 
 
 ITEM = Item("Which split test the paper's counts come from", "table", "", plan, show)
