@@ -303,8 +303,10 @@ def test_an_interrupt_of_the_real_processes(here):
     stdout, stderr = grid.communicate(timeout=60)
     assert grid.returncode == 130, stderr
     assert stdout == ""
-    kept, stopped = stderr.splitlines()
+    # On a busy machine the first result takes longer than the time between two notices.
+    *notices, kept, stopped = stderr.splitlines()
     total = len(plan("quick", seeds=[1]))
+    assert all(re.match(rf"\d+ of {total} runs", notice) for notice in notices), stderr
     where = f"of {total} runs are kept in mist-bench"
     assert re.fullmatch(rf"\d+ {where}: the same command goes on", kept)
     assert stopped == "stopped"
