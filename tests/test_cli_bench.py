@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import time
+import warnings
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,7 @@ from mist.bench import MEASURES, SETTINGS, SUITES, plan, schedule
 from mist.bench.suites import PROTOCOLS
 from mist.cli import Protocol, Suite, app
 from mist.commands import bench as command
+from mist.commands import follow
 
 SCRIPT = Path(__file__).parents[1] / "benchmarks" / "kill_and_resume.py"
 SMALL = ("--models", "ncm", "--datasets", "iris", "--seeds", "1,2", "--jobs", "1")
@@ -282,6 +284,27 @@ def test_an_interrupt(monkeypatch, option, hint):
     assert kept.startswith("1 of 2 runs are kept in mist-bench: ")
     assert kept.endswith(hint)
     assert stopped == "stopped"
+
+
+def test_an_interrupt_between_two_results_ends_the_work_without_a_word(monkeypatch):
+    quiet = []
+
+    def watched(*arguments, **options):
+        try:
+            yield from schedule.iter_grid(*arguments, **options)
+        finally:
+            quiet.append(any("still being processed" in str(f[1]) for f in warnings.filters))
+
+    def note(step):
+        if step.done == 1:
+            raise KeyboardInterrupt
+        return ""
+
+    monkeypatch.setattr(schedule, "perform", record)
+    monkeypatch.setattr(follow, "iter_grid", watched)
+    monkeypatch.setattr(follow, "_note", note)
+    assert bench(*SMALL).exit_code == 130
+    assert quiet == [True]
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no process groups there")
