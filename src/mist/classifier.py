@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from copy import deepcopy
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -14,11 +15,13 @@ from sklearn.utils.metaestimators import available_if
 from mist.engine import inspection
 from mist.engine.compiled import compiles
 from mist.engine.conformity import count_masses, new_conformity, write_p_values
-from mist.engine.growth import Split, SplitRule, learn
+from mist.engine.forking import fork
+from mist.engine.growth import Split, SplitRule, learn, split_where_due
 from mist.engine.inheritance import n_splits
 from mist.engine.leafmodel import LeafModel
 from mist.engine.leaves.registry import leaf_model
 from mist.engine.marginal import write_marginals
+from mist.engine.merging import merged
 from mist.engine.state import (
     N_LEARNT,
     N_LEAVES,
@@ -33,6 +36,7 @@ from mist.engine.stream import first_missing, leaf_nodes, predict_rows, write_de
 from mist.estimator import size_of, take_over, without_trace
 from mist.labels import Labels
 from mist.leaves import gini_impurity, mean_classes, weighted_impurity
+from mist.merging import check_alike, check_partner, codes_in
 from mist.options import (
     CHOICES,
     COUNTS_OR_NONE,
@@ -480,6 +484,7 @@ class MistClassifier(ClassifierMixin, BaseEstimator):
         >>> model.prequential([[0.0], [9.0], [0.1], [9.1]], [0, 1, 0, 1])
         array([0, 0, 0, 1])
         """
+        self._check_whole()
         batch = self._admit(X, y, None, sample_weight, predict=True)
         codes = np.empty(len(batch.X), dtype=np.int64)
         self._absorb(batch, codes)
@@ -513,6 +518,118 @@ class MistClassifier(ClassifierMixin, BaseEstimator):
         elif made:
             self._note(made)
         return self
+
+    # --- merging ----------------------------------------------------------------------------
+
+    def fork(self, number: int = 0) -> Self:
+        """Make a model with the same tree that has learnt nothing, to learn a part of the rows.
+
+        Forks learn beside each other, in other processes if you like, and never split; `merge`
+        adds what they have learnt. A fork answers nothing itself.
+
+        Parameters
+        ----------
+        number : int, default=0
+            Give forks that learn different rows different numbers: then their random bits are
+            independent.
+
+        Returns
+        -------
+        MistClassifier
+            Shares no memory with this one.
+
+        Raises
+        ------
+        NotFittedError
+            If nothing was learnt yet: models that start without rows need no common tree.
+
+        Examples
+        --------
+        >>> X, y = np.array([[0.0], [1.0], [9.0], [8.0]]), np.array(["a", "a", "b", "b"])
+        >>> model = MistClassifier().fit(X[::2], y[::2])
+        >>> part = model.fork().partial_fit(X[1::2], y[1::2])
+        >>> model.merge(part).n_rows_
+        4
+        """
+        self._fitted()
+        return self._fork(number)
+
+    def _fork(self, number: int) -> Self:
+        out = type(self)(**self.get_params(deep=False))
+        copied = {name: vars(self)[name] for name in _LEARNT if name in vars(self)}
+        for name, value in deepcopy({**copied, "_state": None, "_splits": []}).items():
+            setattr(out, name, value)
+        out._state = fork(self._state, number)
+        return out
+
+    def merge(self, other: Self) -> Self:
+        """Learn all that another model has learnt, without its rows.
+
+        The other model is a `fork` of this one, or of one with the same tree: then what it has
+        learnt since is added. Or it has learnt other rows from the start, perhaps of other classes.
+        Weights, counts and moments are added exactly, but for rounding; quantile sketches are
+        merged within their error; mixtures are joined and reduced, an approximation. Where the
+        trees have split differently, the splits of the one with more leaves stay, and what the
+        leaves of the other know is divided at every threshold that cuts them, as at a split.
+
+        Parameters
+        ----------
+        other : MistClassifier
+            A model with the same options and columns; it is not changed. Its labels may be others.
+
+        Returns
+        -------
+        self
+            Leaves that are due for a split are examined when the next row reaches them.
+
+        Raises
+        ------
+        TypeError
+            If the other is no model of this kind.
+        ValueError
+            If options or columns differ, labels would mix text and numbers, or both are copies of a
+            model that had split before, whose rows would count twice; then nothing is changed.
+            Copies of a model that has not split yet are not told from others: use forks.
+
+        Examples
+        --------
+        >>> X, y = np.array([[0.0], [0.2], [9.0], [8.8]]), np.array(["a", "a", "b", "b"])
+        >>> model = MistClassifier().fit(X[:2], y[:2])
+        >>> model.merge(MistClassifier().fit(X[2:], y[2:])).predict([[0.1], [9.1]])
+        array(['a', 'b'], dtype='<U1')
+        """
+        check_partner(self, other)
+        with without_trace(self):
+            self._check_rule()
+            if not hasattr(other, "_state"):
+                return self
+            if not hasattr(self, "_state"):
+                self._begin_as(other)
+            check_alike(self, other)
+            codes = codes_in(self._labels, other._labels)
+        self.classes_ = self._labels.classes
+        self._take_in(other, codes)
+        return self
+
+    def _begin_as(self, other: Self) -> None:
+        """Empty state for the columns of another model."""
+        for name in ("_keys", "n_features_in_", "feature_names_in_"):
+            if name in vars(other):
+                setattr(self, name, vars(other)[name])
+        self._labels = Labels()
+        self._begin(other._order.copy(), other._state.options.n_numeric)
+
+    def _take_in(self, other: Self, codes: Array) -> None:
+        """Merge with a model that was checked; ``codes`` tells its classes here."""
+        before, n_codes = self._state, len(self._labels.columns)
+        # Set anew, though it may be the same: single rows have to take the long way once.
+        self._state = merged(before, other._state, codes, n_codes, self.inheritance)
+        if self._state is not before:
+            self._splits = list(other._splits)
+
+    def _split_where_due(self) -> None:
+        """Examine all leaves that are due, as when their next row comes."""
+        self._note(split_where_due(self._state, self._rule))
 
     def _admit_one(self, x: Any, y: Any, sample_weight: float) -> Batch:
         """`_admit` for one row."""
@@ -580,9 +697,13 @@ class MistClassifier(ClassifierMixin, BaseEstimator):
         """Empty state for rows of so many columns."""
         categorical = categorical_columns(self, self.categorical_features, n_features)
         numeric = np.setdiff1d(np.arange(n_features), categorical)
-        self._order = np.concatenate([numeric, categorical])
+        self._begin(np.concatenate([numeric, categorical]), numeric.size)
+
+    def _begin(self, order: Array, n_numeric: int) -> None:
+        """Empty state for columns in the engine's order."""
+        self._order = order
         self._splits: list[Split] = []
-        self._state = self._new_state(n_features, numeric.size, seed_of(self.random_state))
+        self._state = self._new_state(len(order), n_numeric, seed_of(self.random_state))
 
     def _new_state(self, n_features: int, n_numeric: int, seed: int) -> State:
         limit, kind = self.max_classes_per_leaf, leaf_model(self.leaf, n_numeric)
@@ -853,14 +974,27 @@ class MistClassifier(ClassifierMixin, BaseEstimator):
             )
         return self._state
 
+    def _whole(self) -> State:
+        """The state of a model that can answer."""
+        state = self._fitted()
+        self._check_whole()
+        return state
+
+    def _check_whole(self) -> None:
+        if hasattr(self, "_state") and self._state.began is not None:
+            raise ValueError(
+                "a fork has only what it learnt itself, and answers nothing: merge it into the "
+                "model that it is a fork of, and ask that"
+            )
+
     def _checked(self, X: Any) -> tuple[Array, bool]:
         """Rows to be answered, and whether no value is missing."""
-        state = self._fitted()
+        state = self._whole()
         X, whole = survey_rows(self, X, reset=False)
         return self._ready(X, state), whole
 
     def _row_to_answer(self, x: Any) -> Array:
-        return self._ready(self._one_row(x), self._state)
+        return self._ready(self._one_row(x), self._whole())
 
     def _ready(self, X: Array, state: State) -> Array:
         """Rows to be answered, in the engine's order, or an error that says what is wrong."""
@@ -934,7 +1068,7 @@ class MistClassifier(ClassifierMixin, BaseEstimator):
         """
         single = self._single
         enough = single is not None and single.holds and single.checked >= checked
-        if not enough and compiles() and self._has_learnt():
+        if not enough and compiles() and self._has_learnt() and self._state.began is None:
             self._single = Single(self, checked)
 
     def __setattr__(self, name: str, value: Any) -> None:
