@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mist.io.source import MISSING, NO_LABEL, Batch, Cells, Column, TableError
+from mist.onehot import UNKNOWN, codes_of, new_texts, write_one_hot
 
 __all__ = ["MAX_CATEGORIES", "Chunk", "Encoder"]
 
@@ -133,17 +134,13 @@ class Encoder:
         """
         for j in self._open():
             codes = self._codes[j]
-            if codes.keys() >= set(map(str.strip, batch.columns[j])) - MISSING:
-                continue
-            for row, cell in zip(batch.rows, batch.columns[j], strict=True):
-                text = cell.strip()
-                if text not in codes and text not in MISSING:
-                    if len(codes) == MAX_CATEGORIES:
-                        raise TableError(
-                            f"row {row}, column {self._columns[j].name!r}: more than "
-                            f"{MAX_CATEGORIES} different texts; leave this column out (ignore it)"
-                        )
-                    codes[text] = len(codes)
+            for place, text in new_texts(_texts(batch.columns[j], codes), codes):
+                if len(codes) == MAX_CATEGORIES:
+                    raise TableError(
+                        f"row {batch.rows[place]}, column {self._columns[j].name!r}: more than "
+                        f"{MAX_CATEGORIES} different texts; leave this column out (ignore it)"
+                    )
+                codes[text] = len(codes)
 
     def encode(self, batch: Batch, names: tuple[str, ...]) -> Chunk:
         """Turn a batch into numbers and labels.
@@ -245,15 +242,17 @@ def _one_hot(
     name: str,
     out: NDArray[np.float64],
 ) -> None:
-    texts = [cell.strip() for cell in cells]
-    index = np.fromiter((codes.get(text, -1) for text in texts), np.intp, len(texts))
-    known = np.flatnonzero(index >= 0)
-    out[:] = 0.0
-    out[known, index[known]] = 1.0
-    for i in np.flatnonzero(index < 0):
-        if texts[i] not in MISSING:
-            raise TableError(f"row {rows[i]}, column {name!r}: unknown category {texts[i]!r}")
-        out[i] = np.nan
+    texts = _texts(cells, codes)
+    found = codes_of(texts, codes)
+    for i in np.flatnonzero(found == UNKNOWN):
+        raise TableError(f"row {rows[i]}, column {name!r}: unknown category {texts[i]!r}")
+    write_one_hot(found, np.arange(len(codes)), out)
+
+
+def _texts(cells: Cells, codes: Mapping[str, int]) -> list[str | None]:
+    """Texts of cells, None where one is missing; a declared value never is."""
+    marks = MISSING - codes.keys()
+    return [None if text in marks else text for text in map(str.strip, cells)]
 
 
 def _as_texts(cells: Cells) -> list[str]:
