@@ -166,10 +166,12 @@ def restored(path: Path, contents: Contents) -> Loaded:
         header = contents.header
         model = decoder.decode(header["model"])
         attachment = decoder.decode(header["attachment"])
+        listed = decoder.decode(header["classes"])
+        decoder.finish()
         if not isinstance(model, BaseEstimator) or header["class"] != header["model"]["is"]:
             raise Unreadable("what it holds is no model of the class that the header names")
         classes = getattr(model, "classes_", None)
-        if decoder.decode(header["classes"]) != (None if classes is None else classes.tolist()):
+        if listed != (None if classes is None else classes.tolist()):
             raise Unreadable("the header lists other classes than the model has")
     except Unreadable as error:
         raise ValueError(f"{path}: {error}") from error
