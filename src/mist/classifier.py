@@ -294,6 +294,8 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
     """
 
     _single: Single | None = None
+    _state: State
+    _splits: list[Split]
 
     def __init__(
         self,
@@ -778,7 +780,7 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
     def _begin(self, order: Array, n_numeric: int) -> None:
         """Empty state for columns in the engine's order."""
         self._order = order
-        self._splits: list[Split] = []
+        self._splits = []
         self._state = self._new_state(len(order), n_numeric, seed_of(self.random_state))
 
     def _new_state(self, n_features: int, n_numeric: int, seed: int) -> State:
