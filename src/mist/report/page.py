@@ -106,16 +106,17 @@ def _has_tasks(section: Section) -> bool:
 
 
 def _plots(section: Section, number: int) -> list[_Plot]:
-    from mist.report import figures
+    from mist.evaluation.metrics import window_length
+    from mist.report.figures import accuracy_svg, growth_svg, matrices_svg
 
     results = section.results
     n_rows = len(results[0].correct)
-    window = figures.window_length(n_rows)
+    window = window_length(n_rows)
     end = ", ".join(f"{r.model} {r.prequential_accuracy:.3f}" for r in results)
     accuracy = _Plot(
         "Accuracy over the stream",
         embed(
-            figures.plot_accuracy(results, section.borders, section.border_labels),
+            accuracy_svg(results, section.borders, section.border_labels),
             f"s{number}a",
             f"Line chart of prequential accuracy on {section.dataset} over {n_rows:,} rows. "
             f"Over the whole stream: {end}.",
@@ -129,7 +130,7 @@ def _plots(section: Section, number: int) -> list[_Plot]:
     growth = _Plot(
         "Tree growth",
         embed(
-            figures.plot_growth(results, section.borders, section.border_labels),
+            growth_svg(results, section.borders, section.border_labels),
             f"s{number}g",
             f"Step chart of the number of leaves on {section.dataset}. At the end: {leaves}.",
         ),
@@ -149,7 +150,7 @@ def _plots(section: Section, number: int) -> list[_Plot]:
     matrices = _Plot(
         "Accuracy by task",
         embed(
-            figures.plot_matrices(results),
+            matrices_svg(results),
             f"s{number}m",
             f"Heat maps of the accuracy matrix on {section.dataset}, one a model. "
             f"After the last task, task by task: {last}.",

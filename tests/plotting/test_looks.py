@@ -1,6 +1,6 @@
 from itertools import combinations
 
-from mist.report.style import PALETTE, line_styles
+from mist.plotting import PALETTE, line_styles
 
 
 def test_twenty_lines_all_differ_in_colour_or_dash():
