@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -309,8 +309,8 @@ def _label(
     """Write a label beside each place, with a stalk to it where it is further away."""
     from matplotlib.transforms import ScaledTranslation
 
-    inches = ax.figure.dpi_scale_trans
-    to_inches = ax.transData + inches.inverted()
+    inches, data = ax.figure.dpi_scale_trans, cast(Any, ax.transData)
+    to_inches = data + inches.inverted()
     points, corners = to_inches.transform(places), to_inches.transform(line)
     panel = inches.inverted().transform(ax.bbox)
     along = np.linspace(corners[:-1], corners[1:], 60).reshape(-1, 2)
@@ -320,7 +320,7 @@ def _label(
     for i, (ray, label) in enumerate(zip(rays, labels, strict=True)):
         # In inches from the point, so that a label goes where its point goes.
         x, y = places[i]
-        near = inches + ScaledTranslation(x, y, ax.transData)
+        near = inches + ScaledTranslation(x, y, data)
         far = np.hypot(*ray)
         if far > _NEAREST + 0.01:
             ends = np.array([_NEAREST / far * ray, ray])

@@ -59,7 +59,9 @@ def render_page(
     sections: Sequence[Section],
     settings: Mapping[str, Mapping[str, Any]],
 ) -> str:
-    """Return the report as one HTML text that needs no other file and no script.
+    """Return the report as one HTML text that needs no other file.
+
+    Its one script sorts tables; where scripts are not allowed they stay as they are.
 
     Parameters
     ----------
