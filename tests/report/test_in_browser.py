@@ -153,7 +153,8 @@ SIZES = """
 const images = [...document.querySelectorAll("svg, img")];
 return images.map((image) => {
   const box = image.getBoundingClientRect();
-  const drawn = image.tagName === "IMG" ? image.naturalWidth : image.querySelectorAll("path").length;
+  const paths = image.querySelectorAll("path").length;
+  const drawn = image.tagName === "IMG" ? image.naturalWidth : paths;
   return [box.width, box.height, drawn];
 });
 """

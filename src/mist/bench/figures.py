@@ -21,7 +21,7 @@ from mist.plotting.costs import (
 from mist.plotting.curves import Curve, plot_curves
 from mist.plotting.ranks import lay_out_ranks, plot_ranks
 from mist.plotting.shares import heat_map_height, plot_tasks
-from mist.plotting.texts import LINE, TEXT, flat, length
+from mist.plotting.texts import LINE, TEXT, length, short
 from mist.report.style import WIDTH, new_figure, style, to_svg
 
 if TYPE_CHECKING:
@@ -162,7 +162,7 @@ def costs_svg(points: Sequence[Point], label: str = "mean accuracy") -> str:
     from matplotlib.figure import Figure
 
     ordered = by_accuracy(points)
-    names = [flat(point.title) for point in ordered]
+    names = [short(point.title) for point in ordered]
     numbered = are_numbered(ordered)
     longest = max(map(length, names), default=0)
     n_columns = max(1, math.floor((WIDTH - 2 * _EDGE) / (longest + 0.75)))

@@ -21,9 +21,6 @@ Panel = Callable[["Axes"], Any]
 _SMALL: dict[Any, Any] = {
     "axes.labelsize": 9,
     "axes.titlesize": 9,
-    "xtick.labelsize": 8,
-    "ytick.labelsize": 8,
-    "legend.fontsize": 9,
 }
 
 
@@ -87,6 +84,7 @@ class Drawing:
         for ax in grid.flat:
             ax.grid(axis="y")
             ax.set_axisbelow(True)
+            ax.tick_params(labelsize=8)
         for ax, panel in zip(grid.flat, self.panels, strict=True):
             panel(ax)
         # What all panels call the same is said once, at the edge.

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mist.plotting.looks import MARKERS, PALETTE, axes_for, names_as_they_are
+from mist.plotting.texts import short
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -87,7 +88,7 @@ def plot_classes(
             color=PALETTE[i % len(PALETTE)],
             alpha=0.75,
             lw=0,
-            label=str(label),
+            label=short(str(label)),
         )
     low, high = np.percentile(places, [1, 99], axis=0)
     room = np.where(high > low, 0.1 * (high - low), 1.0)

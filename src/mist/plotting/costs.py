@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from mist.plotting.looks import PALETTE, axes_for, ink, names_as_they_are
-from mist.plotting.texts import SMALL, flat, length
+from mist.plotting.texts import SMALL, length, short
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -221,7 +221,7 @@ def plot_costs(
     ax = axes_for(ax, 7.5, 4.2)
     ordered = by_accuracy(points)
     numbered = are_numbered(ordered)
-    names = [flat(point.title) for point in ordered]
+    names = [short(point.title) for point in ordered]
     low, high = ordered[-1].accuracy, ordered[0].accuracy
     margin = 0.08 * (high - low) or 0.05
     ax.set_ylim(low - margin, high + margin)

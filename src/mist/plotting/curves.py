@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from mist.plotting.looks import axes_for, line_styles, mark_rows, names_as_they_are
+from mist.plotting.texts import short
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -146,7 +147,7 @@ def plot_curves(
             )
         marker = "o" if dots or len(curve.rows) == 1 else ""
         look: dict[str, Any] = {"marker": marker, "markersize": 3.5} | line
-        ax.plot(curve.rows, curve.mean, label=curve.title, **look)
+        ax.plot(curve.rows, curve.mean, label=short(curve.title), **look)
     mark_rows(ax, max(curve.rows[-1] for curve in curves), borders)
     ax.set_ylim(*(-0.02, 1.02) if share else (0, None))
     ax.set_ylabel(label)

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from mist.plotting.texts import short
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
@@ -40,7 +42,7 @@ def line_styles(n_lines: int) -> Iterator[dict[str, Any]]:
     Parameters
     ----------
     n_lines : int
-        Number of lines; from the 55th on, dashes and markers repeat.
+        Number of lines; from the 49th on, dashes and markers repeat.
 
     Yields
     ------
@@ -59,7 +61,8 @@ def line_styles(n_lines: int) -> Iterator[dict[str, Any]]:
             "linewidth": 1.8,
         }
         if i >= len(_DASHES):
-            marker = MARKERS[(i // len(_DASHES) - 1) % len(MARKERS)]
+            # The first marker is for plots that mark every point of their lines.
+            marker = MARKERS[1 + (i // len(_DASHES) - 1) % (len(MARKERS) - 1)]
             # Shares of the width: a curve of many points is not to be a row of markers.
             line |= {"marker": marker, "markersize": 5, "markevery": (0.01 * (i % 6), 0.1)}
         yield line
@@ -189,7 +192,7 @@ def mark_rows(
     if len(borders) > _MOST_BORDER_LABELS:
         return
     last = -float("inf")
-    for border, label in zip(borders, labels, strict=False):
+    for border, label in zip(borders, map(short, labels), strict=False):
         # A label too close to its left neighbour would be printed over it.
         if border - last < 0.012 * n_rows * (len(label) + 1):
             continue

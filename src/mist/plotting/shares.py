@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from mist.plotting.looks import axes_for, names_as_they_are
+from mist.plotting.texts import short
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -173,7 +174,7 @@ def plot_tasks(
     mesh = draw_shares(ax, matrix, 8.5 if n_tasks <= _MOST_WRITTEN_TASKS else None)
     shown = np.arange(0, n_tasks, -(-n_tasks // 25))
     ax.set_xticks(shown + 0.5, [str(task + 1) for task in shown])
-    ax.set_yticks(np.arange(n_methods) + 0.5, list(titles), parse_math=False)
+    ax.set_yticks(np.arange(n_methods) + 0.5, [short(title) for title in titles], parse_math=False)
     ax.set_xlabel("task, in order of arrival")
     if colorbar:
         add_colour_bar(mesh, ax, aspect=20, pad=0.015, ticks=[0, 0.5, 1])

@@ -13,6 +13,7 @@ from mist.evaluation import StreamResult, prequential_accuracy
 from mist.evaluation.metrics import window_length
 from mist.plotting.looks import axes_for, line_styles, mark_rows, names_as_they_are
 from mist.plotting.shares import add_colour_bar, draw_shares
+from mist.plotting.texts import short
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -75,7 +76,7 @@ def plot_accuracy(
     >>> from mist.evaluation import ClassIncrementalStream, evaluate
     >>> iris = load_toy("iris")
     >>> stream = ClassIncrementalStream(iris.X, iris.y, classes_per_task=1)
-    >>> result = evaluate(make("ncm"), stream, model="NCM")
+    >>> result = evaluate(make("ncm"), stream, model_name="NCM")
     >>> ax = plot_accuracy(result, Figure().subplots())
     >>> ax.get_xlabel(), ax.get_ylabel(), ax.lines[0].get_label()
     ('rows learnt', 'accuracy', 'NCM')
@@ -84,7 +85,7 @@ def plot_accuracy(
     ax = axes_for(ax)
     for run, line in zip(runs, line_styles(len(runs)), strict=True):
         rows, shares = _windowed(run.correct)
-        ax.plot(rows, shares, label=run.model, **line)
+        ax.plot(rows, shares, label=short(run.model), **line)
     ax.set_ylim(-0.02, 1.02)
     ax.set_ylabel("accuracy")
     _finish(ax, runs, borders, border_labels, legend)
@@ -140,7 +141,7 @@ def plot_growth(
         # Every tree starts as one leaf, before the first checkpoint.
         rows = np.concatenate([[0], run.checkpoints])
         leaves = np.concatenate([[1], run.leaves_curve])
-        ax.plot(rows, leaves, drawstyle="steps-post", label=run.model, **line)
+        ax.plot(rows, leaves, drawstyle="steps-post", label=short(run.model), **line)
     ax.set_ylim(bottom=0)
     ax.yaxis.set_major_locator(MaxNLocator(integer=True, nbins=5))
     ax.set_ylabel("leaves")
@@ -197,7 +198,7 @@ def plot_accuracy_matrix(
     ax.set_xlabel("tested on task")
     ax.set_ylabel("after learning task")
     if isinstance(result, StreamResult):
-        ax.set_title(result.model, fontsize=10, parse_math=False)
+        ax.set_title(short(result.model, 28), fontsize=10, parse_math=False)
     if colorbar:
         add_colour_bar(mesh, ax, shrink=0.8, aspect=25)
     return ax

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["LINE", "SMALL", "TEXT", "flat", "length"]
+__all__ = ["LINE", "SMALL", "TEXT", "flat", "length", "short"]
 
 # Lengths are in inches, sizes of letters in points.
 LINE = 0.2
@@ -35,6 +35,31 @@ def flat(title: str) -> str:
     'two lines'
     """
     return " ".join(title.split())
+
+
+def short(name: str, most: int = 40) -> str:
+    """Cut the middle out of a name that is too long for a plot.
+
+    Parameters
+    ----------
+    name : str
+        A name.
+    most : int, default=40
+        Characters that there is room for.
+
+    Returns
+    -------
+    str
+        The name on one line, or its ends around three dots.
+
+    Examples
+    --------
+    >>> short("MIST-G"), short("abcdefghij", 5)
+    ('MIST-G', 'ab…ij')
+    """
+    name = flat(name)
+    half = (most - 1) // 2
+    return name if len(name) <= most else f"{name[:half]}…{name[-half:]}"
 
 
 def length(text: str, letters: float = _LETTERS) -> float:
