@@ -58,6 +58,13 @@ def test_lines_differ_without_colours_as_long_as_there_are_looks():
     assert {marker for _, marker in looks[6:]} == set(MARKERS[1:])
 
 
+def test_a_legend_has_room_for_every_dash():
+    for line in line_styles(6):
+        if line["linestyle"] != "-":
+            # Twice the size of letters, in points.
+            assert sum(line["linestyle"][1]) * line["linewidth"] <= 20
+
+
 def test_the_first_five_lines_have_the_five_colours():
     assert [line["color"] for line in line_styles(5)] == list(PALETTE)
 
