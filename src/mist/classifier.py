@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
-from typing import Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
@@ -34,6 +34,7 @@ from mist.engine.state import (
 )
 from mist.engine.stream import first_missing, leaf_nodes, predict_rows, write_densities
 from mist.estimator import Saveable, size_of, take_over, without_trace
+from mist.inspection import Explanation, explain, feature_importances, to_frame
 from mist.labels import Labels
 from mist.leaves import gini_impurity, mean_classes, weighted_impurity
 from mist.merging import check_alike, check_partner, codes_in
@@ -60,6 +61,9 @@ from mist.rows import (
 )
 from mist.single import UNKNOWN, Single
 from mist.tables import named_columns, numbers
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 _NO_LIMIT = 2**31 - 1
 _OPTIONS = (*CHOICES, *RANGES, *COUNTS_OR_NONE, *SWITCHES, "max_features")
@@ -260,6 +264,8 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
         The nodes.
     split_log_ : list of Split
         Splits in order of time.
+    feature_importances_ : ndarray of float64, shape (n_features_in_,)
+        Share of each column in what the splits have gained.
 
     Notes
     -----
@@ -1302,6 +1308,28 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
         """Splits in order of time."""
         self._fitted()
         return list(self._splits)
+
+    @property
+    def feature_importances_(self) -> Array:
+        """Share of each column in what the splits have gained, see `mist.inspection`."""
+        return feature_importances(self)
+
+    def explain(self, x: Any, *, top: int | None = 5) -> Explanation:
+        """Say why one row gets its answer: the way to the leaf, and the evidence of each value.
+
+        See `mist.inspection.explain` for parameters, what is returned, and errors.
+
+        Examples
+        --------
+        >>> model = MistClassifier("gaussian").fit([[0.0], [1.0], [8.0], [9.0]], list("aabb"))
+        >>> model.explain([2.0]).prediction
+        'a'
+        """
+        return explain(self, x, top=top)
+
+    def to_frame(self) -> DataFrame:
+        """All nodes as a data frame, see `mist.inspection.to_frame`."""
+        return to_frame(self)
 
     def leaf_summary(self) -> list[LeafRow]:
         """All leaves as rows of a table, from left to right.

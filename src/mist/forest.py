@@ -19,6 +19,7 @@ from mist.classifier import Batch, MistClassifier
 from mist.companion import Companion
 from mist.engine.random import TREES, draw, resample
 from mist.estimator import Saveable, size_of, take_over, without_trace
+from mist.inspection.importances import mean_importances
 from mist.labels import Labels
 from mist.merging import check_alike, check_partner, codes_in
 from mist.options import seed_of
@@ -80,7 +81,8 @@ class MistForest(ClassifierMixin, Saveable, BaseEstimator):
     feature_names_in_ : ndarray of str, shape (n_features_in_,)
         Column names; only if the rows came with names.
     trees_ : list of MistClassifier
-        The trees, to look at. They share their labels, so none may learn on its own.
+        The trees, to look at, as by ``forest.trees_[0].explain(x)``. They share their labels, so
+        none may learn on its own.
     n_rows_ : int
         Rows learnt.
     n_leaves_, n_splits_ : int
@@ -89,6 +91,8 @@ class MistForest(ClassifierMixin, Saveable, BaseEstimator):
         Depth of the deepest tree.
     leaf_impurity_, classes_per_leaf_ : float
         Means over the trees of what `MistClassifier` reports.
+    feature_importances_ : ndarray of float64, shape (n_features_in_,)
+        Mean over the trees that have split; the discriminant on random features has no part in it.
     nbytes : int
         Exact bytes of all arrays that hold what was learnt.
 
@@ -761,6 +765,12 @@ class MistForest(ClassifierMixin, Saveable, BaseEstimator):
     def classes_per_leaf_(self) -> float:
         """Mean over the trees of the mean number of classes with mass at a leaf."""
         return _mean(self._of_trees("classes_per_leaf_"))
+
+    @property
+    def feature_importances_(self) -> Array:
+        """Mean share of each column in what the splits of a tree have gained."""
+        importances = self._of_trees("feature_importances_")
+        return mean_importances(importances, self.n_features_in_)
 
     @property
     def nbytes(self) -> int:

@@ -100,6 +100,9 @@ class LeafModel:
     uses_products: ClassVar[bool] = False
     """Whether inheritance "joint" needs products of deviations, which the tree then keeps."""
 
+    adds_up: ClassVar[bool] = False
+    """Whether the log density of a row is the sum of what each of its columns gives alone."""
+
     per_leaf: ClassVar[tuple[str, ...]] = ()
     """Arrays with an entry for each leaf."""
 

@@ -1,0 +1,90 @@
+"""Evidence for the answer against the runner-up, as bars."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mist.inspection.explanation import MOST_TERMS, Term
+from mist.inspection.wording import printable, shortened
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from mist.inspection.explanation import Explanation
+
+__all__ = ["plot_evidence"]
+
+_LONGEST = 30
+_HEIGHT, _FRAME = 0.32, 1.1  # inches a bar, and for what is around the bars
+
+
+def plot_evidence(explanation: Explanation, ax: Axes | None = None) -> Axes:
+    """Draw the bars of `mist.inspection.Explanation.plot`.
+
+    Parameters
+    ----------
+    explanation : Explanation
+        Of a row for which there is a runner-up.
+    ax : matplotlib.axes.Axes or None, default=None
+        Where to draw; None makes a figure.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        Plain bars to the right speak for the answer, hatched ones to the left for the runner-up.
+
+    Raises
+    ------
+    ValueError
+        If there is no runner-up.
+    """
+    from mist.report.style import INK, PALETTE, WIDTH, style
+
+    terms = explanation.contrast(MOST_TERMS)
+    if not terms:
+        raise ValueError(
+            f"{printable(explanation.classes[0])} is the only class of this explanation: there is "
+            "no runner-up to compare it with"
+        )
+    first, second = (shortened(printable(c), _LONGEST) for c in explanation.classes[:2])
+    with style():
+        if ax is None:
+            from matplotlib import pyplot
+
+            size = 0.75 * WIDTH, _HEIGHT * len(terms) + _FRAME
+            figure = pyplot.figure(figsize=size, facecolor="white", layout="constrained")
+            ax = figure.add_subplot()
+        for place, term in enumerate(terms):
+            evidence = term.evidence
+            against = evidence < 0
+            ax.barh(
+                place,
+                evidence,
+                height=0.7,
+                color=PALETTE[1] if against else PALETTE[0],
+                hatch="///" if against else None,
+                edgecolor="white" if against else PALETTE[0],
+                linewidth=0,
+            )
+            ax.annotate(
+                f"{evidence:+.2f}",
+                (evidence, place),
+                xytext=(-4 if against else 4, 0),
+                textcoords="offset points",
+                ha="right" if against else "left",
+                va="center",
+                fontsize=9,
+            )
+        ax.axvline(0.0, color=INK, linewidth=0.8)
+        ax.set_yticks(range(len(terms)), [_label(term) for term in terms])
+        ax.invert_yaxis()
+        ax.margins(x=0.25)
+        ax.tick_params(axis="y", length=0)
+        ax.spines["left"].set_visible(False)
+        ax.set_xlabel(f"evidence in nats, to the left for {second}, to the right for {first}")
+    return ax
+
+
+def _label(term: Term) -> str:
+    name = shortened(term.name, _LONGEST)
+    return f"{name} = {term.value}" if term.value else name
