@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 __all__ = ["plot_evidence"]
 
-_LONGEST = 30
+_LONGEST, _LONGEST_CLASS = 30, 18
 _HEIGHT, _FRAME = 0.32, 1.1  # inches a bar, and for what is around the bars
 
 
@@ -46,7 +46,7 @@ def plot_evidence(explanation: Explanation, ax: Axes | None = None) -> Axes:
             f"{printable(explanation.classes[0])} is the only class of this explanation: there is "
             "no runner-up to compare it with"
         )
-    first, second = (shortened(printable(c), _LONGEST) for c in explanation.classes[:2])
+    first, second = (shortened(printable(c), _LONGEST_CLASS) for c in explanation.classes[:2])
     with style():
         if ax is None:
             from matplotlib import pyplot
@@ -81,7 +81,7 @@ def plot_evidence(explanation: Explanation, ax: Axes | None = None) -> Axes:
         ax.margins(x=0.25)
         ax.tick_params(axis="y", length=0)
         ax.spines["left"].set_visible(False)
-        ax.set_xlabel(f"evidence in nats, to the left for {second}, to the right for {first}")
+        ax.set_xlabel(f"← {second}    nats    {first} →")
     return ax
 
 

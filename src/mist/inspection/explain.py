@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.special import logsumexp
-from sklearn.utils import gen_batches
 
 from mist.engine.state import State, leaf_cells
 from mist.engine.stream import write_scores
@@ -156,8 +155,8 @@ def _parts(
     prior = prior - logsumexp(prior)
     evidence = np.zeros((len(codes), row.shape[1]))
     known = np.flatnonzero(~np.isnan(row[0]))
-    for some in gen_batches(len(known), _ROWS_AT_ONCE):
-        columns = known[some]
+    for first in range(0, len(known), _ROWS_AT_ONCE):
+        columns = known[first : first + _ROWS_AT_ONCE]
         rows = np.repeat(row, len(columns), axis=0)
         rows[np.arange(len(columns)), columns] = np.nan
         evidence[:, columns] = (whole - scores(rows)).T
@@ -165,5 +164,6 @@ def _parts(
     if not state.kind.adds_up:
         together = whole - prior - evidence.sum(axis=1)
         together -= logsumexp(prior + together)
-    evidence[:, known] -= logsumexp(prior[:, None] + evidence[:, known], axis=0)
+    evidence -= logsumexp(prior[:, None] + evidence, axis=0)
+    evidence[:, np.ptp(evidence, axis=0) == 0.0] = 0.0  # the value tells no classes apart
     return prior, evidence, together

@@ -109,6 +109,7 @@ def one_tree(model: Any) -> State:
 
 def labels_of(model: MistClassifier) -> list[Any]:
     """Label of each class code."""
+    one_tree(model)
     labels: list[Any] = model.classes_[model._labels.columns].tolist()
     return labels
 
