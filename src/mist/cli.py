@@ -330,6 +330,35 @@ def _integers(option: str, given: list[str] | None) -> list[int]:
     return [int(text) for text in texts]
 
 
+@app.command()
+def explain(
+    model: Annotated[
+        Path, typer.Argument(help="File of a MistClassifier, as saved.", show_default=False)
+    ],
+    row: Annotated[
+        str | None,
+        typer.Option(
+            help="The row as JSON: an object of values by column, or a list.", show_default=False
+        ),
+    ] = None,
+    csv: Annotated[
+        Path | None, typer.Option(help="CSV file that the row is in.", show_default=False)
+    ] = None,
+    line: Annotated[
+        int, typer.Option(min=1, help="Its line in that file; the first has the names.")
+    ] = 2,
+    top: Annotated[int, typer.Option(min=1, help="Most probable classes to compare.")] = 3,
+) -> None:
+    """Say why a saved model answers a row as it does."""
+    with _tidy_errors():
+        from mist.commands.explain import explain_row, row_of_csv, row_of_text
+
+        if (row is None) == (csv is None):
+            raise ValueError("mist explain needs a row: give either --row or --csv")
+        given = row_of_text(row or "") if csv is None else row_of_csv(csv, line)
+        typer.echo(str(explain_row(model, given, top)))
+
+
 @data_app.command("list")
 def data_list() -> None:
     """List all data sets and where they are now."""

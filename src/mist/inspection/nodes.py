@@ -56,7 +56,7 @@ class Node(NamedTuple):
     nbytes : int
         Bytes of what the leaf, or the leaves below, hold.
     gain : float
-        Gain of the split when it was made; NaN at a leaf.
+        Gain of the split when it was made; NaN at a leaf, or where it is not known.
     seen : int
         Rows that the model had learnt when the node split; 0 at a leaf.
     path : tuple of str
@@ -168,7 +168,7 @@ def nodes_of(model: MistClassifier) -> dict[int, Node]:
             rows[node] = state.tree.leaves.rows[leaf]
             nbytes[node] = inspection.leaf_bytes(state, leaf)
             leaves[node] = 1
-        else:
+        elif node in splits:  # a fork does not know what was learnt before it
             rows[node] += splits[node].rows
         if node > 0:
             for sums in (masses, rows, nbytes, leaves):
