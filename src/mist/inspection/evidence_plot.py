@@ -81,7 +81,7 @@ def plot_evidence(explanation: Explanation, ax: Axes | None = None) -> Axes:
         ax.margins(x=0.25)
         ax.tick_params(axis="y", length=0)
         ax.spines["left"].set_visible(False)
-        ax.set_xlabel(f"← {second}    nats    {first} →")
+        ax.set_xlabel(f"← {second} | nats | {first} →")
     return ax
 
 
