@@ -11,11 +11,12 @@ import argparse
 from pathlib import Path
 
 from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
 from sklearn.datasets import load_wine
 
 from mist import MistClassifier
 from mist.inspection import plot_tree
-from mist.report.style import WIDTH, style, to_svg
+from mist.report.style import INK, WIDTH, style, to_svg
 
 GROWERS = {0: "Barolo", 1: "Grignolino", 2: "Barbera"}
 
@@ -30,10 +31,14 @@ def main():
     model.partial_fit(X, y)
     x = X.iloc[model.predict_proba(X).max(axis=1).argmin()]
     with style():
-        figure = Figure(figsize=(WIDTH, 6.0), facecolor="white")
+        figure = Figure(figsize=(WIDTH, 6.0))
+        # Written on white, whatever the page is.
+        figure.add_artist(
+            Rectangle((0, 0), 1, 1, transform=figure.transFigure, color="white", zorder=-1)
+        )
         plot_tree(model, figure.add_axes((0.02, 0.66, 0.96, 0.34)))
         model.explain(x).plot(figure.add_axes((0.34, 0.1, 0.62, 0.54)))
-        parser.parse_args().out.write_text(to_svg(figure, "#0a0b0c") + "\n", encoding="utf-8")
+        parser.parse_args().out.write_text(to_svg(figure, INK) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ from sklearn.exceptions import NotFittedError
 
 from mist import MistForest
 from mist.inspection import export_graphviz, plot_tree
-from mist.inspection.wording import count, number, printable, shortened
+from mist.inspection.wording import count, number, printable
 from published import paper_tree
 
 NASTY = [
@@ -65,11 +65,11 @@ def test_dot_of_a_tiny_tree():
     lines = export_graphviz(dry()).splitlines()
     assert lines[0] == "digraph Tree {"
     assert lines[-6:] == [
-        r'0 [label="x0 <= 6\n11 rows\ndry 4.4, soaked 3.4", fillcolor="#accced"];',
+        r'0 [label="x0 <= 6\n11 rows\ndry 4.4, soaked 3.4", fillcolor="#a1c1f5"];',
         '0 -> 1 [label="yes, or missing"];',
         '0 -> 2 [label="no"];',
-        r'1 [label="leaf 1\n3 rows\ndry 4.4, soaked 1", fillcolor="#accced"];',
-        r'2 [label="leaf 2\n0 rows\nsoaked 2.4", fillcolor="#f0c2a5"];',
+        r'1 [label="leaf 1\n3 rows\ndry 4.4, soaked 1", fillcolor="#a1c1f5"];',
+        r'2 [label="leaf 2\n0 rows\nsoaked 2.4", fillcolor="#f3c699"];',
         "}",
     ]
 
@@ -177,7 +177,7 @@ def test_a_drawing_may_end_early():
 def test_long_names_are_cut_and_dollars_are_no_formulas():
     model = paper_tree().partial_fit([[0.0], [1.0]], ["x" * 200, "$\\frac$"])
     axes = plot_tree(model, Figure().subplots())
-    assert axes.texts[0].get_text() == f"leaf 0: 2 rows; {'x' * 23}… 1, $\\frac$ 1"
+    assert axes.texts[0].get_text() == f"leaf 0: 2 rows; {'x' * 11}…{'x' * 11} 1, $\\frac$ 1"
     assert boxes(axes)
 
 
@@ -191,6 +191,8 @@ def test_drawings_refuse_what_they_cannot_draw():
             drawing(MistForest())
         with pytest.raises(NotFittedError):
             drawing(paper_tree())
+    with pytest.raises(TypeError, match="pass one of its axes"):
+        plot_tree(tiny(), Figure())
 
 
 # -- texts -------------------------------------------------------------------------------------
@@ -215,7 +217,6 @@ def test_a_number_is_told_to_a_hundredth_of_its_columns_spread(value, spread):
         assert abs(shown - value) <= 0.051 * spread
 
 
-def test_counts_and_cuts():
+def test_counts_of_rows():
     texts = [count(v) for v in (0.0, 3.0, 3.04, 99.96, 1234.5, 0.25)]
     assert texts == ["0", "3", "3", "100", "1,234", "0.2"]
-    assert shortened("abcdef", 4) == "abc…"

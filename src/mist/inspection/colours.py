@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from mist.report.style import PALETTE
+from mist.plotting.looks import PALETTE
 
-__all__ = ["tint"]
+__all__ = ["ON_TINT", "tint"]
+
+ON_TINT = "#101418"
+"""Colour of what is written on a tint."""
 
 _LIGHT = 0.6
 """Share of white."""
@@ -16,7 +19,7 @@ def tint(place: int) -> str:
     Examples
     --------
     >>> tint(0), tint(5)
-    ('#accced', '#accced')
+    ('#a1c1f5', '#a1c1f5')
     """
     colour = PALETTE[place % len(PALETTE)]
     parts = [int(colour[i : i + 2], 16) for i in (1, 3, 5)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mist.inspection.explanation import MOST_TERMS, Term
-from mist.inspection.wording import printable, shortened
+from mist.inspection.wording import printable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -37,8 +37,11 @@ def plot_evidence(explanation: Explanation, ax: Axes | None = None) -> Axes:
     ------
     ValueError
         If there is no runner-up.
+    TypeError
+        If `ax` is something else than axes.
     """
-    from mist.report.style import INK, PALETTE, WIDTH, style
+    from mist.plotting.looks import PALETTE, axes_for, ink, names_as_they_are
+    from mist.plotting.texts import short
 
     terms = explanation.contrast(MOST_TERMS)
     if not terms:
@@ -46,14 +49,9 @@ def plot_evidence(explanation: Explanation, ax: Axes | None = None) -> Axes:
             f"{printable(explanation.classes[0])} is the only class of this explanation: there is "
             "no runner-up to compare it with"
         )
-    first, second = (shortened(printable(c), _LONGEST_CLASS) for c in explanation.classes[:2])
-    with style():
-        if ax is None:
-            from matplotlib import pyplot
-
-            size = 0.75 * WIDTH, _HEIGHT * len(terms) + _FRAME
-            figure = pyplot.figure(figsize=size, facecolor="white", layout="constrained")
-            ax = figure.add_subplot()
+    first, second = (short(printable(c), _LONGEST_CLASS) for c in explanation.classes[:2])
+    with names_as_they_are():
+        ax = axes_for(ax, height=_HEIGHT * len(terms) + _FRAME)
         for place, term in enumerate(terms):
             evidence = term.evidence
             against = evidence < 0
@@ -75,16 +73,18 @@ def plot_evidence(explanation: Explanation, ax: Axes | None = None) -> Axes:
                 va="center",
                 fontsize=9,
             )
-        ax.axvline(0.0, color=INK, linewidth=0.8)
+        ax.axvline(0.0, color=ink(), linewidth=0.8)
         ax.set_yticks(range(len(terms)), [_label(term) for term in terms])
         ax.invert_yaxis()
         ax.margins(x=0.25)
         ax.tick_params(axis="y", length=0)
-        ax.spines["left"].set_visible(False)
+        ax.spines[["left", "top", "right"]].set_visible(False)
         ax.set_xlabel(f"← {second} | nats | {first} →")
     return ax
 
 
 def _label(term: Term) -> str:
-    name = shortened(term.name, _LONGEST)
+    from mist.plotting.texts import short
+
+    name = short(term.name, _LONGEST)
     return f"{name} = {term.value}" if term.value else name

@@ -23,9 +23,9 @@ __all__ = ["export_graphviz"]
 _HEAD = (
     "digraph Tree {",
     'graph [rankdir="TB"];',
-    'node [shape=box, style="rounded,filled", color="#0a0b0c", fontcolor="#0a0b0c", '
+    'node [shape=box, style="rounded,filled", color="#101418", fontcolor="#101418", '
     'fontname="Helvetica,sans-serif", fontsize=11];',
-    'edge [color="#0a0b0c", fontname="Helvetica,sans-serif", fontsize=10];',
+    'edge [color="#101418", fontname="Helvetica,sans-serif", fontsize=10];',
 )
 
 
@@ -71,7 +71,7 @@ def export_graphviz(
     >>> from mist import MistClassifier
     >>> model = MistClassifier().fit([[0.0], [1.0], [9.0]], ["a", "a", "b"])
     >>> print(export_graphviz(model).splitlines()[-2])
-    0 [label="leaf 0\n3 rows\na 2, b 1", fillcolor="#accced"];
+    0 [label="leaf 0\n3 rows\na 2, b 1", fillcolor="#a1c1f5"];
     """
     from mist.inspection.colours import tint
 

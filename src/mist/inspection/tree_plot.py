@@ -77,7 +77,7 @@ def plot_tree(
     ValueError
         If `max_depth` is below 0, or `max_classes` below 1.
     TypeError
-        For a forest.
+        For a forest, or if `ax` is something else than axes.
     NotFittedError
         If nothing was learnt yet.
 
@@ -89,13 +89,13 @@ def plot_tree(
     >>> [text.get_text() for text in plot_tree(model, Figure().subplots()).texts]
     ['leaf 0: 3 rows; a 2, b 1']
     """
-    from mist.inspection.colours import tint
-    from mist.report.style import INK, style
+    from mist.inspection.colours import ON_TINT, tint
+    from mist.plotting.looks import ink, names_as_they_are
 
     check_limits(max_depth, max_classes)
     labels = labels_of(model)
     places = dict(zip(labels, model._labels.columns.tolist(), strict=True))
-    with style():
+    with names_as_they_are():
         boxes = _boxes(model, labels, max_depth, max_classes)
         starts = _columns(boxes)
         width = _MARGIN + max(starts[box.node.depth] + box.width for box in boxes.values())
@@ -122,7 +122,7 @@ def plot_tree(
                 ax.plot(
                     [x, bend, bend, x_child],
                     [y, y, y_child, y_child],
-                    color=INK,
+                    color=ink(),
                     linewidth=scale * (2.0 if heavier else 0.8),
                     solid_joinstyle="miter",
                     zorder=1,
@@ -140,12 +140,13 @@ def plot_tree(
                 y,
                 box.text,
                 fontsize=scale * _LETTERS,
+                color=ON_TINT,
                 va="center",
                 zorder=3,
                 bbox={
                     "boxstyle": f"square,pad={_PADDING / _LETTERS}",
                     "facecolor": tint(places[heaviest(box.node, labels, 1)[0][0]]),
-                    "edgecolor": INK,
+                    "edgecolor": ink(),
                     "linewidth": scale * (0.8 if box.node.is_leaf else 1.6),
                 },
             )
@@ -156,7 +157,7 @@ def _boxes(
     model: MistClassifier, labels: list[Any], max_depth: int | None, max_classes: int
 ) -> dict[int, _Box]:
     """What is drawn, by node: a node stands in the middle of its children."""
-    from matplotlib.textpath import TextPath
+    from mist.plotting.texts import length
 
     nodes, spread = nodes_of(model), spreads(model)
     order = list(_shown(nodes, max_depth))
@@ -175,8 +176,8 @@ def _boxes(
             what = f"leaf {node.node}" if node.is_leaf else f"{node.leaves} leaves"
             known = class_list(node, labels, max_classes, _LONGEST_NAME)
             text = f"{what}: {row_count(node.rows)}; {known}"
-        width = float(TextPath((0, 0), text, size=_LETTERS).get_extents().width)
-        boxes[node.node] = _Box(node, text, width + 2 * _PADDING, rows[node.node])
+        width = _INCH * length(text, _LETTERS) + 2 * _PADDING
+        boxes[node.node] = _Box(node, text, width, rows[node.node])
     return dict(reversed(boxes.items()))
 
 
@@ -198,12 +199,13 @@ def _columns(boxes: dict[int, _Box]) -> list[float]:
 
 def _page(ax: Axes | None, width: float, height: float) -> tuple[Axes, tuple[float, float]]:
     """Axes, and their size in points."""
-    if ax is None:
-        from matplotlib import pyplot
+    from mist.plotting.looks import axes_for
 
-        size = min(width + _MARGIN, _WIDEST) / _INCH, min(height + 2 * _MARGIN, _WIDEST) / _INCH
-        figure = pyplot.figure(figsize=size, facecolor="white")
-        ax = figure.add_axes((0.0, 0.0, 1.0, 1.0))
+    given = ax
+    size = (min(points, _WIDEST) / _INCH for points in (width + _MARGIN, height + 2 * _MARGIN))
+    ax = axes_for(given, *size)
+    if given is None:
+        ax.set_position((0.0, 0.0, 1.0, 1.0))  # and so out of the layout
     area = ax.get_window_extent()
     points = _INCH / ax.figure.dpi
     return ax, (area.width * points, area.height * points)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-__all__ = ["count", "number", "printable", "shortened"]
+__all__ = ["count", "number", "printable"]
 
 _DIGITS = 3
 """Significant digits of a number that is small beside the spread of its column."""
@@ -24,17 +24,6 @@ def printable(value: Any) -> str:
     return "".join(
         c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in str(value)
     )
-
-
-def shortened(text: str, most: int) -> str:
-    """Cut a text to so many characters.
-
-    Examples
-    --------
-    >>> shortened("petal length (cm)", 8), shortened("petal", 8)
-    ('petal l…', 'petal')
-    """
-    return text if len(text) <= most else text[: max(most - 1, 1)] + "…"
 
 
 def count(value: float) -> str:
