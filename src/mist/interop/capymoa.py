@@ -1,4 +1,4 @@
-"""This library's estimators as classifiers of CapyMOA, for its streams and evaluations.
+"""Estimators of this library as classifiers of CapyMOA, for its streams and evaluations.
 
 Needs CapyMOA and Java: ``pip install 'mist-tree[capymoa]'``.
 """
@@ -200,7 +200,8 @@ def _constructor_of(estimator: type) -> Callable[..., None]:
 
     schema = Parameter("schema", Parameter.POSITIONAL_OR_KEYWORD)
     seed = Parameter("random_seed", Parameter.POSITIONAL_OR_KEYWORD, default=1)
-    return constructor([schema, seed, *options_of(estimator)], set_up)
+    options = [option.replace(kind=Parameter.KEYWORD_ONLY) for option in options_of(estimator)]
+    return constructor([schema, seed, *options], set_up)
 
 
 class MistClassifier(EstimatorClassifier):

@@ -1,4 +1,4 @@
-"""This library's estimators as batch classifiers of CapyMOA, which learn tensors.
+"""Estimators of this library as batch classifiers of CapyMOA, which learn tensors.
 
 Needs CapyMOA with torch, and Java: ``pip install 'mist-tree[capymoa]' 'capymoa[torch]'``.
 """

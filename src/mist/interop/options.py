@@ -14,7 +14,7 @@ SEED = "random_state"
 
 
 def options_of(estimator: type) -> list[Parameter]:
-    """Options of an estimator's constructor, as keywords with their defaults; not the seed.
+    """Parameters of an estimator's constructor, but for its seed.
 
     Parameters
     ----------
@@ -32,7 +32,7 @@ def options_of(estimator: type) -> list[Parameter]:
     ['estimator', 'n_trees']
     """
     parameters = inspect.signature(estimator).parameters.values()
-    return [p.replace(kind=Parameter.KEYWORD_ONLY) for p in parameters if p.name != SEED]
+    return [parameter for parameter in parameters if parameter.name != SEED]
 
 
 def constructor(
