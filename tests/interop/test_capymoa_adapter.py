@@ -243,13 +243,12 @@ def test_batches_teach_the_same_as_rows():
     )
     rows, batches = (run_loop(learner, stream, 32) for learner in (by_row, in_batches))
     np.testing.assert_array_equal(rows.accuracy_matrix, batches.accuracy_matrix)
-    instance = Instance.from_array(schema, stream.X_test[0])
+    X, y = (np.concatenate([getattr(t, part) for t in stream]) for part in ("X_test", "y_test"))
+    instance = Instance.from_array(schema, X[0])
     np.testing.assert_array_equal(
         by_row.predict_proba(instance), in_batches.predict_proba(instance)
     )
-    results = prequential_evaluation(
-        numbers(stream.X_test, stream.y_test), in_batches, batch_size=50
-    )
+    results = prequential_evaluation(numbers(X, y), in_batches, batch_size=50)
     assert results.cumulative.accuracy() > 85
 
 

@@ -9,11 +9,8 @@ from collections.abc import Callable, Iterable, Mapping
 from inspect import Parameter
 from typing import Any
 
-import numpy as np
-
 from mist import classifier, forest
 from mist.interop.options import SEED, constructor, options_of
-from mist.rows import Array
 
 try:
     from river import base
@@ -31,7 +28,11 @@ def _constructor_of(estimator: type) -> Callable[..., None]:
     def set_up(self: Any, options: dict[str, Any]) -> None:
         # river's clone reads the options from attributes of their names.
         vars(self).update(options)
-        inner = {name: _unwrapped(value) for name, value in options.items()}
+        inner = {
+            # The trees of a forest may be given as a classifier of this module.
+            name: value.model if isinstance(value, _RiverClassifier) else value
+            for name, value in options.items()
+        }
         self.model = estimator(**{SEED: inner.pop("seed")}, **inner)
         self._known = {}
 
@@ -77,10 +78,7 @@ class _RiverClassifier(base.MiniBatchClassifier):
         new = self._new(x)
         if new:
             x = {name: x[name] for name in (*self._known, *new) if name in x}
-        try:
-            self.model.learn_one(x, y, float(w))
-        except ValueError as error:
-            raise _text_in(x) or error from None
+        self.model.learn_one(x, y, float(w))
         self._known.update(dict.fromkeys(new))
 
     def learn_many(self, X: Any, y: Any) -> None:
@@ -98,15 +96,13 @@ class _RiverClassifier(base.MiniBatchClassifier):
         ValueError
             As for `learn_one`; then nothing of the frame is learnt.
         """
+        if not len(X):
+            return
         new = self._new(X.columns)
-        names = [*self._known, *new]
-        rows, labels = _aligned(X, names), np.asarray(y)
-        if new and len(rows):
-            # A row of weight 0 adds columns and teaches nothing.
-            self.model.learn_one(dict.fromkeys(names), labels.tolist()[0], 0.0)
-            self._known.update(dict.fromkeys(new))
-        if len(rows):
-            self.model.partial_fit(rows, labels)
+        if new:
+            X = X[[name for name in X.columns if name in self._known] + new]
+        self.model.learn_many(X, y)
+        self._known.update(dict.fromkeys(new))
 
     def _new(self, names: Iterable[Any]) -> list[Any]:
         """Names that are not known, sorted: no model shall depend on the order of a dict."""
@@ -125,10 +121,7 @@ class _RiverClassifier(base.MiniBatchClassifier):
         **kwargs
             Not used.
         """
-        try:
-            return self.model.predict_one(x)
-        except ValueError as error:
-            raise _text_in(x) or error from None
+        return self.model.predict_one(x)
 
     def predict_proba_one(self, x: Mapping[Any, Any], **kwargs: Any) -> dict[Any, float]:
         """Probability of every class for one row, by label; empty if nothing was learnt yet.
@@ -140,10 +133,7 @@ class _RiverClassifier(base.MiniBatchClassifier):
         **kwargs
             Not used.
         """
-        try:
-            return self.model.predict_proba_one(x)
-        except ValueError as error:
-            raise _text_in(x) or error from None
+        return self.model.predict_proba_one(x)
 
     def predict_many(self, X: Any) -> Any:
         """Most probable label of every row of a frame.
@@ -160,8 +150,9 @@ class _RiverClassifier(base.MiniBatchClassifier):
         """
         import pandas as pd
 
-        labels = self._answer(self.model.predict, X)
-        return pd.Series([None] * len(X) if labels is None else labels, index=X.index)
+        if not self._can_answer(X):
+            return pd.Series([None] * len(X), index=X.index)
+        return pd.Series(self.model.predict_many(X), index=X.index)
 
     def predict_proba_many(self, X: Any) -> Any:
         """Probability of every class for every row of a frame.
@@ -178,16 +169,13 @@ class _RiverClassifier(base.MiniBatchClassifier):
         """
         import pandas as pd
 
-        shares = self._answer(self.model.predict_proba, X)
-        if shares is None:
+        if not self._can_answer(X):
             return pd.DataFrame(index=X.index)
+        shares = self.model.predict_proba_many(X)
         return pd.DataFrame(shares, index=X.index, columns=self.model.classes_.tolist())
 
-    def _answer(self, method: Callable[[Any], Array], X: Any) -> Array | None:
-        """What a method of the model answers to a frame; None if there is nothing to answer."""
-        if not (len(X) and self.model.__sklearn_is_fitted__()):
-            return None
-        return method(_aligned(X, list(self._known)))
+    def _can_answer(self, X: Any) -> bool:
+        return len(X) > 0 and self.model.__sklearn_is_fitted__()
 
 
 class MistClassifier(_RiverClassifier):
@@ -247,41 +235,3 @@ class MistForest(_RiverClassifier):
 def _unwrapped(value: Any) -> Any:
     """A value of an option; for one of the models below, the model of this library in it."""
     return value.model if isinstance(value, _RiverClassifier) else value
-
-
-def _aligned(X: Any, names: list[Any]) -> Any:
-    """The columns of a frame in the order of the names; NaN where there is none.
-
-    Returns
-    -------
-    pandas.DataFrame or ndarray of float64, shape (n, n_names)
-        A frame if all names are text: then scikit-learn's checks look for them.
-    """
-    import pandas as pd
-
-    if not X.columns.is_unique:
-        twice = X.columns[X.columns.duplicated()][0]
-        raise ValueError(f"the frame has several columns {twice!r}: give each a name of its own")
-    present = set(X.columns)
-    rows = np.full((len(X), len(names)), np.nan)
-    for j, name in enumerate(names):
-        if name in present:
-            try:
-                rows[:, j] = X[name].to_numpy(np.float64, na_value=np.nan)
-            except ValueError as error:
-                texts = (value for value in X[name] if isinstance(value, str))
-                raise _text_in({name: next(texts, None)}) or error from None
-    if all(isinstance(name, str) for name in names):
-        return pd.DataFrame(rows, columns=names)
-    return rows
-
-
-def _text_in(x: Mapping[Any, Any]) -> ValueError | None:
-    """The error that says which value of a row is text, if there is one."""
-    for name, value in x.items():
-        if isinstance(value, str):
-            return ValueError(
-                f"feature {name!r} holds the text {value!r}, and MIST takes numbers: put "
-                "river.preprocessing.OneHotEncoder before it, or leave the feature out"
-            )
-    return None
