@@ -6,7 +6,9 @@ What it asks of a learner is asked here.
 
 import inspect
 import os
+import re
 import shutil
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -47,6 +49,7 @@ LEARNERS = {
     "forest": lambda schema: MistForest(schema, estimator=mist.MistClassifier(**EAGER), n_trees=2),
     "class means": lambda schema: EstimatorClassifier(schema, NCM()),
 }
+PAGE = Path(__file__).parents[2] / "docs/how-to/from-capymoa.md"
 EACH = pytest.mark.parametrize("make", LEARNERS.values(), ids=LEARNERS)
 
 
@@ -266,3 +269,10 @@ def test_batches_with_labels_that_are_missing_or_unknown():
     learner.batch_train(X, torch.tensor([-1, 2]))
     assert learner.batch_predict(X).tolist() == [2, 2]
     assert learner.model.n_rows_ == 1
+
+
+def test_the_page_for_users_of_capymoa(capsys):
+    names = {}
+    for block in re.findall(r"```py\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL):
+        exec(block, names)
+        assert capsys.readouterr().out.split("\n")[:-1] == re.findall(r"print\(.*\)  # (.*)", block)
