@@ -22,9 +22,15 @@ from mist.engine.state import M2, MEAN, leaf_cells
 from mist.files import write_text
 from mist.paper.theory.sensitivity import climb
 from mist.paper.theory.sketches import class_sketches, stored_column
-from mist.report.style import INK, WIDTH, line_styles, style, to_svg
+from mist.report.style import INK, WIDTH, style, to_svg
 
 SCHEME = "<style>svg{color:#24272b}@media(prefers-color-scheme:dark){svg{color:#d9dce1}}</style>"
+BLUE, ORANGE, GREEN = "#2f7fd1", "#d9661f", "#1f9e77"
+LINES = (
+    {"color": BLUE, "linestyle": "-", "linewidth": 2.3},
+    {"color": ORANGE, "linestyle": (0, (6, 2)), "linewidth": 2.3},
+    {"color": GREEN, "linestyle": (0, (2, 1.5)), "linewidth": 2.3},
+)
 DELTA = 0.1
 COLUMNS = 10
 
@@ -48,7 +54,7 @@ def split_test():
     most = [max(change["same"]["value"], change["cross"]["value"]) for change in found]
     left.axhline(4, color=INK, lw=1.2, ls=(0, (6, 3)))
     left.text(20, 4.08, "limit for any number of classes: 4", ha="right", va="bottom")
-    left.plot(classes, most, "o", color="#2f7fd1", ms=7)
+    left.plot(classes, most, "o", color=BLUE, ms=7)
     left.set(ylim=(0, 5), xlim=(0, 21), xticks=[2, 5, 10, 15, 20], xlabel="classes at the leaf")
     left.set_title(
         "Largest change of the Gini gain when one of\n1,000 rows is replaced, times 1,000"
@@ -65,9 +71,9 @@ def split_test():
             for k in many
         ],
     }
-    for line, (name, values) in zip(line_styles(2), curves.items(), strict=True):
+    for line, (name, values) in zip(LINES, curves.items(), strict=False):
         growth = np.divide(values, values[0])
-        right.plot(many, growth, **line | {"linewidth": 2.2})
+        right.plot(many, growth, **line)
         above = growth[-1] > 5
         where = (150, 8.2) if above else (150, 1.85)
         right.text(*where, name, ha="right" if above else "center", color=INK)
@@ -131,12 +137,12 @@ def inheritance():
     x = np.linspace(-6, 6.5, 600)
     titles = ("The leaf before its split", "Left child, no row yet", "Right child, no row yet")
     for ax, title, cells in zip(axes, titles, [parent, *children], strict=True):
-        for code, line in enumerate(line_styles(3)):
+        for code, line in enumerate(LINES):
             if code in cells:
                 mass, mean, spread = cells[code]
                 density = mass * np.exp(-((x - mean[0]) ** 2) / (2 * spread[0, 0]))
                 density /= np.sqrt(2 * np.pi * spread[0, 0])
-                ax.plot(x, density, **line | {"linewidth": 2.2})
+                ax.plot(x, density, **line)
                 top = density.argmax()
                 ax.text(x[top], density[top] + 8, NAMES[code], ha="center", va="bottom")
         ax.axvline(threshold, color=INK, lw=1.2, ls=(0, (2, 2)))
@@ -164,10 +170,10 @@ def joint():
         X, y, threshold, _, children = before_and_after(kind)
         rows = X[y == 0][::3]
         ax.plot(*rows.T, ".", color=INK, ms=2.5, alpha=0.45)
-        for cells, line in zip(children, line_styles(2), strict=True):
+        for cells, line in zip(children, LINES, strict=False):
             _, mean, spread = cells[0]
             outline = mean[:, None] + np.linalg.cholesky(spread) @ circle
-            ax.plot(*outline, **line | {"linewidth": 2.4})
+            ax.plot(*outline, **line)
             ax.plot(*mean, marker="P", ms=9, color=line["color"])
         ax.axvline(threshold, color=INK, lw=1.2, ls=(0, (2, 2)))
         ax.set_title(title)
@@ -192,7 +198,7 @@ def sketch():
         assert total_weight(state.sketch, 0) == n
         held.append(len(stored_column(state, 0, 0)[0]))
     left.plot(learnt, learnt, color=INK, lw=1.2, ls=(0, (6, 3)))
-    left.plot(learnt, held, color="#2f7fd1", lw=2.2)
+    left.plot(learnt, held, color=BLUE, lw=2.2)
     left.text(40, 105, "all rows", rotation=63, ha="center", va="center")
     left.text(6000, max(held) * 1.06, f"sketch: {held[-1]} rows", ha="center")
     left.set(xscale="log", ylim=(0, 300), xlim=(10, 200_000), xlabel="rows of the class learnt")
@@ -203,7 +209,7 @@ def sketch():
     values, ranks = stored_column(class_sketches(rows[:n, None], np.zeros(n, int), 64, 0), 0, 0)
     exact = np.sort(rows[:n])
     error = np.abs(ranks - np.searchsorted(exact, values, side="right") / n).max()
-    right.step(values, ranks, where="post", color="#d9661f", lw=2.4, label="")
+    right.step(values, ranks, where="post", color=ORANGE, lw=2.4, label="")
     right.plot(
         exact[:: n // 400],
         np.linspace(0, 1, 400, endpoint=False),

@@ -41,4 +41,5 @@ plt.show()
 # %%
 for name in ("proline", "flavanoids"):
     row.pop(name)
-print(model.explain(row).probabilities)
+answer = model.explain(row)
+print(answer.prediction, {label: round(share, 3) for label, share in answer.probabilities.items()})
