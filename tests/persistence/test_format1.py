@@ -9,6 +9,8 @@ import pytest
 import mist
 from mist.persistence import load_with_attachment
 
+pytestmark = pytest.mark.filterwarnings("ignore:X does not have valid feature names")
+
 FOLDER = Path(__file__).parent.parent / "fixtures"
 ANSWERS = json.loads((FOLDER / "format1.json").read_text())
 NAMES = ["gaussian", "sketch", "mixture", "forest", "methods"]

@@ -479,7 +479,8 @@ def _check_components(state: State, live: Array, most: int) -> None:
 
 
 def _check_trials(state: State, leaf: Any, batch: Any, n_codes: int) -> None:
-    inside = type(leaf) is int and 0 <= leaf < state.tree.counters[N_LEAVES]
+    # Without compiled code, the numbers of leaves come from arrays.
+    inside = isinstance(leaf, int | np.integer) and 0 <= leaf < state.tree.counters[N_LEAVES]
     require(inside and type(batch) is Batch, "a trial is of no leaf")
     require(type(batch.number) is int and type(batch.trials) is tuple, "a trial is none")
     fit(batch, {"used": (np.bool_, "d")}, {"d": state.n_features})
