@@ -187,6 +187,23 @@ def run(
 
 
 @app.command()
+def inspect(
+    file: Annotated[Path, typer.Argument(help="File of a model.", show_default=False)],
+    tree: Annotated[
+        bool, typer.Option("--tree", help="Show the tree, or every tree of a forest, as text.")
+    ] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print all as one value of JSON.")
+    ] = False,
+) -> None:
+    """Check the file of a model, and show what is in it."""
+    with _tidy_errors():
+        from mist.commands.inspect import inspect as inspect_file
+
+        inspect_file(file, tree=tree, as_json=as_json)
+
+
+@app.command()
 def bench(
     suite: Annotated[
         Suite, typer.Option(help="Which data sets, and which methods unless named.")

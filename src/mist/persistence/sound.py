@@ -381,20 +381,20 @@ def _check_sketch(state: State, sizes: dict[str, int]) -> None:
     n, n_items = int(counters[N_CELLS]), int(counters[N_ITEMS])
     require(0 <= n_items <= len(sketch.items), "its sketches have more rows than there are")
     first, last = int(counters[FIRST_BLOCK]), int(counters[LAST_BLOCK])
-    chain = _chain(cells.behind.tolist(), first, n, "the chain of blocks")
-    require(last == (chain[-1] if chain else -1), "the chain of blocks has another end")
+    chain = np.array(_chain(cells.behind.tolist(), first, n, "the chain of blocks"), np.int64)
+    before = np.concatenate([[-1], chain])
+    require(last == before[-1], "the chain of blocks has another end")
     _check_equal(np.sort(chain), np.flatnonzero(cells.start[:n] >= 0), "the set of its blocks")
-    if not chain:
-        return
     own = cells[chain]
     require((own.leaf >= 0).all(), "a free cell has a sketch")
-    _check_equal(own.before.astype(np.int64), np.array([-1, *chain[:-1]]), "the chain of blocks")
+    _check_equal(own.before.astype(np.int64), before[:-1], "the chain of blocks")
     rooms = plan[ROOMS, plan[ROOMS] > 0]
     # There must be a larger room to go to.
     _check_range(own.room, 0, len(rooms) - 1, "rooms of sketches")
     room = rooms[own.room]
     ends = own.start + room
-    require((own.start[1:] >= ends[:-1]).all() and ends[-1] <= n_items, "its sketches overlap")
+    starts = np.append(own.start, n_items)
+    require((starts[1:] >= ends).all(), "its sketches overlap")
     require(room.sum() == counters[N_HELD], "its sketches do not take what they hold")
     _check_range(own.levels, 1, LEVELS, "levels of sketches")
     stored = sketch.sizes[chain].astype(np.int64)
@@ -479,7 +479,8 @@ def _check_components(state: State, live: Array, most: int) -> None:
 
 
 def _check_trials(state: State, leaf: Any, batch: Any, n_codes: int) -> None:
-    inside = type(leaf) is int and 0 <= leaf < state.tree.counters[N_LEAVES]
+    # Without compiled code, the numbers of leaves come from arrays.
+    inside = isinstance(leaf, int | np.integer) and 0 <= leaf < state.tree.counters[N_LEAVES]
     require(inside and type(batch) is Batch, "a trial is of no leaf")
     require(type(batch.number) is int and type(batch.trials) is tuple, "a trial is none")
     fit(batch, {"used": (np.bool_, "d")}, {"d": state.n_features})
