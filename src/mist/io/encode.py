@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mist.io.source import MISSING, NO_LABEL, Batch, Cells, Column, TableError
+from mist.io.source import MISSING, Batch, Cells, Column, TableError, as_texts
+from mist.io.targets import Targets
 
 __all__ = ["MAX_CATEGORIES", "Chunk", "Encoder"]
 
@@ -18,8 +18,6 @@ MAX_CATEGORIES = 1000
 
 # The squares of larger numbers leave the range of float64.
 _LARGEST = 1e150
-
-_INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
 
 
 class Chunk(NamedTuple):
@@ -37,6 +35,10 @@ class Chunk(NamedTuple):
         Row numbers: the line of the file for text formats, else counted from 1.
     fraction : float
         How much of the file has been read, between 0 and 1.
+    known : ndarray of bool, shape (n,), or None
+        Where there is a label; ``y`` holds 0 or an empty text elsewhere. None if all rows have one.
+    file : str
+        The file they are from, where several files are read as one.
     """
 
     X: NDArray[np.float64]
@@ -44,6 +46,13 @@ class Chunk(NamedTuple):
     names: tuple[str, ...]
     rows: NDArray[np.int64]
     fraction: float
+    known: NDArray[np.bool_] | None = None
+    file: str = ""
+
+    def places(self) -> list[Any]:
+        """Return for each row where it is from: its number, or file and number."""
+        rows: list[int] = self.rows.tolist()
+        return [f"{self.file}:{row}" for row in rows] if self.file else rows
 
 
 class Encoder:
@@ -61,6 +70,8 @@ class Encoder:
         Columns that are texts, whatever their cells look like.
     ignore : collection of str
         Columns to leave out.
+    unlabelled : bool
+        Whether rows may lack a label.
 
     Notes
     -----
@@ -76,6 +87,7 @@ class Encoder:
         first: Batch,
         text_columns: Collection[str] = (),
         ignore: Collection[str] = (),
+        unlabelled: bool = False,
     ) -> None:
         self._columns = columns
         self._target = target
@@ -88,7 +100,9 @@ class Encoder:
             for j in self._used
             if _is_text(columns[j], first.columns[j], columns[j].name in text_columns)
         }
-        self._integer_labels = _are_integers(first.columns[target], columns[target])
+        self._targets = Targets(
+            columns[target], as_texts=columns[target].name in text_columns, unlabelled=unlabelled
+        )
 
     @property
     def open_columns(self) -> list[str]:
@@ -133,10 +147,10 @@ class Encoder:
         """
         for j in self._open():
             codes = self._codes[j]
-            if codes.keys() >= set(map(str.strip, batch.columns[j])) - MISSING:
+            texts = as_texts(batch.columns[j])
+            if codes.keys() >= set(texts) - MISSING:
                 continue
-            for row, cell in zip(batch.rows, batch.columns[j], strict=True):
-                text = cell.strip()
+            for row, text in zip(batch.rows, texts, strict=True):
                 if text not in codes and text not in MISSING:
                     if len(codes) == MAX_CATEGORIES:
                         raise TableError(
@@ -188,23 +202,20 @@ class Encoder:
                 f"row {batch.rows[i]}, column {self._columns[owners[k]].name!r}: {what}; "
                 "leave the cell empty if the value is missing"
             )
-        y = _labels(
-            batch.columns[self._target],
-            batch.rows,
-            self._columns[self._target],
-            self._integer_labels,
-        )
-        return Chunk(X, y, names, batch.rows, batch.fraction)
+        y, known = self._targets.read(batch.columns[self._target], batch.rows)
+        return Chunk(X, y, names, batch.rows, batch.fraction, known, batch.file)
 
     def _open(self) -> list[int]:
         return [j for j in self._codes if self._columns[j].categories is None]
 
 
 def _is_text(column: Column, cells: Cells, named: bool) -> bool:
+    if named:
+        return True
     if column.kind != "open" or isinstance(cells, np.ndarray):
         return column.kind == "text"
     known = [text for text in map(str.strip, cells) if text not in MISSING]
-    return named or 2 * sum(_number(text) is None for text in known) > len(known)
+    return 2 * sum(_number(text) is None for text in known) > len(known)
 
 
 def _number(text: str) -> float | None:
@@ -245,7 +256,7 @@ def _one_hot(
     name: str,
     out: NDArray[np.float64],
 ) -> None:
-    texts = [cell.strip() for cell in cells]
+    texts = as_texts(cells)
     index = np.fromiter((codes.get(text, -1) for text in texts), np.intp, len(texts))
     known = np.flatnonzero(index >= 0)
     out[:] = 0.0
@@ -254,38 +265,3 @@ def _one_hot(
         if texts[i] not in MISSING:
             raise TableError(f"row {rows[i]}, column {name!r}: unknown category {texts[i]!r}")
         out[i] = np.nan
-
-
-def _as_texts(cells: Cells) -> list[str]:
-    if not isinstance(cells, np.ndarray):
-        return [cell.strip() for cell in cells]
-    if cells.dtype.kind == "f":
-        return [str(int(v)) if v.is_integer() else str(v) for v in cells.tolist()]
-    return [str(value).strip() for value in cells.tolist()]
-
-
-def _are_integers(cells: Cells, column: Column) -> bool:
-    if isinstance(cells, np.ndarray) and cells.dtype.kind in "iu":
-        return True
-    texts = column.categories if column.categories is not None else _as_texts(cells)
-    return all(_INTEGER.fullmatch(text) for text in texts if text not in NO_LABEL)
-
-
-def _labels(cells: Cells, rows: NDArray[np.int64], column: Column, integers: bool) -> NDArray[Any]:
-    if isinstance(cells, np.ndarray) and cells.dtype.kind in "iu" and integers:
-        return cells.astype(np.int64)
-    texts = _as_texts(cells)
-    declared = None if column.categories is None else set(column.categories)
-    for row, text in zip(rows, texts, strict=True):
-        if declared is not None and text in declared:
-            continue
-        if text in NO_LABEL:
-            raise TableError(f"row {row}, column {column.name!r}: the label is missing")
-        if declared is not None:
-            raise TableError(f"row {row}, column {column.name!r}: unknown category {text!r}")
-        if integers and not _INTEGER.fullmatch(text):
-            raise TableError(
-                f"row {row}, column {column.name!r}: "
-                f"the label {text!r} is not an integer like those before it"
-            )
-    return np.array([int(text) for text in texts] if integers else texts)
