@@ -13,10 +13,15 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from mist.classifier import MistClassifier
     from mist.forest import MistForest
+    from mist.persistence import load
 
-_HOMES = {"MistClassifier": "mist.classifier", "MistForest": "mist.forest"}
+_HOMES = {
+    "MistClassifier": "mist.classifier",
+    "MistForest": "mist.forest",
+    "load": "mist.persistence",
+}
 
-__all__ = ["MistClassifier", "MistForest", "__version__"]
+__all__ = ["MistClassifier", "MistForest", "__version__", "load"]
 
 
 def __getattr__(name: str) -> Any:

@@ -30,7 +30,7 @@ from mist.engine.state import (
     writable,
 )
 from mist.engine.stream import first_missing, leaf_nodes, predict_rows, write_densities
-from mist.estimator import size_of, take_over, without_trace
+from mist.estimator import Saveable, size_of, take_over, without_trace
 from mist.labels import Labels
 from mist.leaves import gini_impurity, mean_classes, weighted_impurity
 from mist.options import (
@@ -141,7 +141,7 @@ def _has_densities(model: MistClassifier) -> bool:
     return True
 
 
-class MistClassifier(ClassifierMixin, BaseEstimator):
+class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
     """Streaming decision tree for classes that keep arriving.
 
     Learns row by row in one pass, keeps no rows, takes new labels at any time without being

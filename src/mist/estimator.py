@@ -1,12 +1,41 @@
-"""What estimators share: refused calls leave no trace, `fit` starts afresh, size in words."""
+"""What estimators share: files, refused calls that leave no trace, `fit` afresh, size in words."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-__all__ = ["size_of", "take_over", "without_trace"]
+__all__ = ["Saveable", "size_of", "take_over", "without_trace"]
+
+
+class Saveable:
+    """An estimator that can be written to a file."""
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the model to a file, from which `mist.load` reads it.
+
+        Parameters
+        ----------
+        path : str or path-like
+            The file, by convention ``.mist``; an earlier one is replaced once the new one is
+            complete and on the disk. Its folder is made if need be.
+
+        Raises
+        ------
+        TypeError
+            If the model holds something that files cannot; nothing is written.
+        OSError
+            If the file cannot be written; an earlier file is then as it was.
+
+        See Also
+        --------
+        mist.persistence.save : The same, with something attached.
+        """
+        from mist.persistence import save
+
+        save(self, path)
 
 
 @contextmanager

@@ -18,7 +18,7 @@ from sklearn.utils._param_validation import Interval
 from mist.classifier import Batch, MistClassifier
 from mist.companion import Companion
 from mist.engine.random import TREES, draw, resample
-from mist.estimator import size_of, take_over, without_trace
+from mist.estimator import Saveable, size_of, take_over, without_trace
 from mist.labels import Labels
 from mist.options import seed_of
 from mist.pooling import blend, mean_posterior
@@ -39,7 +39,7 @@ _KNOWN = ("_labels", "_keys", "classes_", "n_features_in_", "feature_names_in_")
 _LEARNT = (*_KNOWN, "trees_", "_companion", "_masses", "_n_rows")
 
 
-class MistForest(ClassifierMixin, BaseEstimator):
+class MistForest(ClassifierMixin, Saveable, BaseEstimator):
     """Streaming forest: trees that draw their columns at every attempt to split.
 
     Each tree is a `MistClassifier` that learns every row. What the trees answer is the mean of

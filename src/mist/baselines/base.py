@@ -12,7 +12,7 @@ from sklearn.utils import gen_batches
 from sklearn.utils.validation import check_is_fitted
 
 from mist.engine.compiled import summed
-from mist.estimator import take_over, without_trace
+from mist.estimator import Saveable, take_over, without_trace
 from mist.labels import Labels
 from mist.rows import Array, check_classes, check_labels, check_rows, check_weights
 
@@ -44,7 +44,7 @@ def dot(a: Array, b: Array) -> float:
     return total
 
 
-class StreamClassifier(ClassifierMixin, BaseEstimator, ABC):
+class StreamClassifier(ClassifierMixin, Saveable, BaseEstimator, ABC):
     """Base of the baselines: a state of arrays, and one score a class.
 
     A baseline gives `_new_state`, `_grown` and `_run`; all else is here. Classes have codes,

@@ -1,0 +1,48 @@
+"""Models kept in files, without pickle: `save`, `load` and what is in between.
+
+A file is a zip of one JSON header and the arrays of the model. What may be in it is a closed list
+of types by short names (`mist.persistence.registry`), so reading a file runs no code that it
+brings along. The names load on first use.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from mist.persistence.container import Contents, read_contents
+    from mist.persistence.model import Loaded, load, load_with_attachment, save
+    from mist.persistence.registry import register
+
+_HOMES = {
+    "Contents": "container",
+    "Loaded": "model",
+    "load": "model",
+    "load_with_attachment": "model",
+    "read_contents": "container",
+    "register": "registry",
+    "save": "model",
+}
+
+__all__ = [
+    "Contents",
+    "Loaded",
+    "load",
+    "load_with_attachment",
+    "read_contents",
+    "register",
+    "save",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        value = getattr(importlib.import_module(f"mist.persistence.{_HOMES[name]}"), name)
+        globals()[name] = value
+        return value
+    raise AttributeError(f"module 'mist.persistence' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_HOMES})

@@ -1,0 +1,276 @@
+"""The file: a zip of one JSON header and one npy member for each array, sealed by a checksum.
+
+Nothing in it is compressed, so no member can be larger than the file. The comment of the zip, which
+is the end of the file, holds the SHA-256 of all that stands before it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import os
+import re
+import struct
+import zipfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, BinaryIO, NamedTuple
+
+import numpy as np
+from numpy.lib import format as npy
+
+from mist.files import replacing
+from mist.persistence.codec import Unreadable, is_plain
+
+Array = np.ndarray[Any, Any]
+
+__all__ = ["FORMAT", "VERSION", "Contents", "read_contents", "write_contents"]
+
+FORMAT = "mist-model"
+VERSION = 1
+
+_HEADER = "header.json"
+_MEMBER = re.compile(r"header\.json|arrays/(0|[1-9][0-9]{0,8})\.npy")
+_SEAL = b"MIST sha256 "
+_DIGITS = 64
+_CHUNK = 2**20
+_ZIP64 = 2**31 - 2**16
+_START = b"PK\x03\x04"
+
+
+class Contents(NamedTuple):
+    """What is in a file, before it is made a model.
+
+    Attributes
+    ----------
+    header : dict
+        The header: format, versions, class, classes, and the model as `mist.persistence.codec`
+        writes it.
+    arrays : list of ndarray
+        Its arrays.
+    sizes : dict
+        Bytes of every member by name.
+    """
+
+    header: dict[str, Any]
+    arrays: list[Array]
+    sizes: dict[str, int]
+
+
+def write_contents(path: Path, header: Mapping[str, Any], arrays: Sequence[Array]) -> None:
+    """Write a file, whole or not at all.
+
+    Parameters
+    ----------
+    path : Path
+        The file; its folder is made if need be.
+    header : mapping
+        What goes into the header beside format, version and members; values of JSON.
+    arrays : sequence of ndarray
+        Arrays of numbers, bools, text or records.
+
+    Raises
+    ------
+    OSError
+        If it cannot be written; an earlier file is then as it was.
+    """
+    members = {}
+    with replacing(path) as file:
+        with zipfile.ZipFile(file, "w") as archive:
+            for number, array in enumerate(arrays):
+                name = f"arrays/{number}.npy"
+                members[name] = _write_array(archive, name, array)
+            whole = {"format": FORMAT, "version": VERSION, **header, "members": members}
+            text = json.dumps(whole, allow_nan=False, separators=(",", ":"))
+            archive.writestr(zipfile.ZipInfo(_HEADER), text)
+            archive.comment = _SEAL + _DIGITS * b"0"
+        file.flush()
+        with open(file.name, "rb") as written:
+            digest = _digest(written)
+        file.seek(-_DIGITS, os.SEEK_END)
+        file.write(digest)
+
+
+class _Counted:
+    """A file that only grows, and the checksum of what was written."""
+
+    def __init__(self, file: Any) -> None:
+        self.file, self.size, self.sum = file, 0, hashlib.sha256()
+
+    def write(self, data: bytes) -> int:
+        self.size += len(data)
+        self.sum.update(data)
+        return int(self.file.write(data))
+
+
+def _write_array(archive: zipfile.ZipFile, name: str, array: Array) -> dict[str, Any]:
+    """Write an array; returns what the header says of it."""
+    plain = np.asarray(array)
+    large = plain.nbytes > _ZIP64
+    with archive.open(zipfile.ZipInfo(name), "w", force_zip64=large) as member:
+        file: Any = _Counted(member)
+        npy.write_array(file, plain, allow_pickle=False)
+    return {
+        "bytes": file.size,
+        "sha256": file.sum.hexdigest(),
+        "dtype": _described(plain.dtype),
+        "shape": list(plain.shape),
+    }
+
+
+def _described(dtype: np.dtype[Any]) -> Any:
+    """The type of an array as values of JSON."""
+    if dtype.fields is None:
+        return dtype.str
+    return [[name, part[0].str] for name, part in dtype.fields.items()]
+
+
+def _digest(file: BinaryIO) -> bytes:
+    """Checksum of all bytes but those of the checksum at the end, as digits."""
+    left = file.seek(0, os.SEEK_END) - _DIGITS
+    file.seek(0)
+    total = hashlib.sha256()
+    while left > 0:
+        data = file.read(min(left, _CHUNK))
+        if not data:
+            break
+        total.update(data)
+        left -= len(data)
+    return total.hexdigest().encode("ascii")
+
+
+def read_contents(path: Path) -> Contents:
+    """Read a file and check that it is as it was written.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+
+    Returns
+    -------
+    Contents
+        Header, arrays, and the size of each member.
+
+    Raises
+    ------
+    ValueError
+        If it is no file of a model, of a newer format, cut short, altered or inconsistent. The
+        message names the file.
+    OSError
+        If it cannot be read.
+    """
+    with open(path, "rb") as file:
+        try:
+            size = _check_seal(file)
+            with zipfile.ZipFile(file) as archive:
+                return _read(archive, size)
+        except Unreadable as error:
+            raise ValueError(f"{path}: {error}") from error
+        except (
+            zipfile.BadZipFile,
+            ArithmeticError,
+            EOFError,
+            LookupError,
+            NotImplementedError,
+            RecursionError,
+            RuntimeError,
+            TypeError,
+            ValueError,
+            struct.error,
+        ) as error:
+            raise ValueError(f"{path}: the file is damaged: {error}") from error
+
+
+def _check_seal(file: BinaryIO) -> int:
+    """Refuse a file that is not as it was written; returns its size."""
+    size = file.seek(0, os.SEEK_END)
+    file.seek(0)
+    if file.read(len(_START)) != _START:
+        raise Unreadable("this is no file of a MIST model")
+    file.seek(max(0, size - len(_SEAL) - _DIGITS))
+    end = file.read()
+    if not end.startswith(_SEAL):
+        raise Unreadable("this is no file of a MIST model, or it is cut short")
+    if end[len(_SEAL) :] != _digest(file):
+        raise Unreadable("the file was altered or damaged: its checksum differs")
+    return size
+
+
+def _read(archive: zipfile.ZipFile, size: int) -> Contents:
+    members = archive.infolist()
+    sizes = {member.filename: member.file_size for member in members}
+    for member in members:
+        if not _MEMBER.fullmatch(member.filename):
+            raise Unreadable(f"it has the odd member {member.filename!r}")
+        stored = member.compress_type == zipfile.ZIP_STORED and not member.flag_bits & 1
+        if not stored or member.compress_size != member.file_size:
+            raise Unreadable(f"member {member.filename!r} is compressed or encrypted")
+    if len(sizes) < len(members):
+        raise Unreadable("it has a member twice")
+    if sum(sizes.values()) > size:
+        raise Unreadable("its members are larger than the file")
+    if _HEADER not in sizes:
+        raise Unreadable(f"member {_HEADER!r} is missing")
+    header = _parsed(_bytes(archive, _HEADER, sizes[_HEADER]))
+    declared = header["members"]
+    wanted = {f"arrays/{number}.npy" for number in range(len(declared))}
+    for name in sorted(wanted | set(declared) | set(sizes) - {_HEADER}):
+        if name not in sizes or name not in declared or name not in wanted:
+            there = "not there" if name not in sizes else "not listed"
+            raise Unreadable(f"member {name!r} is {there}")
+        if declared[name]["bytes"] != sizes[name]:
+            raise Unreadable(f"member {name!r} is not as large as the header says")
+    arrays = []
+    for number in range(len(declared)):
+        name = f"arrays/{number}.npy"
+        data = _bytes(archive, name, sizes[name])
+        if hashlib.sha256(data).hexdigest() != declared[name]["sha256"]:
+            raise Unreadable(f"member {name!r} was altered: its checksum differs")
+        arrays.append(_array(name, data, declared[name]))
+    return Contents(header, arrays, sizes)
+
+
+def _bytes(archive: zipfile.ZipFile, name: str, size: int) -> bytes:
+    with archive.open(name) as member:
+        data = member.read(size + 1)
+    if len(data) != size:
+        raise Unreadable(f"member {name!r} is not as large as the zip says")
+    return data
+
+
+def _parsed(data: bytes) -> dict[str, Any]:
+    header = json.loads(data, parse_constant=_no_constant)
+    if type(header) is not dict or header.get("format") != FORMAT:
+        raise Unreadable("the file is of an unknown format")
+    version = header.get("version")
+    if type(version) is not int or version < 1:
+        raise Unreadable(f"the file is of the unknown version {version!r} of the format")
+    if version > VERSION:
+        raise Unreadable(
+            f"the file has version {version} of the format, and this MIST reads up to "
+            f"{VERSION}: it was written by MIST {header.get('library')}, use that or a newer one"
+        )
+    return header
+
+
+def _no_constant(text: str) -> Any:
+    raise Unreadable(f"{text} is no value of the header")
+
+
+def _array(name: str, data: bytes, declared: Mapping[str, Any]) -> Array:
+    """The array in a member, if it is what the header says."""
+    file = io.BytesIO(data)
+    readers = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
+    shape, fortran, dtype = readers[npy.read_magic(file)](file)
+    if not is_plain(dtype):
+        raise Unreadable(f"member {name!r} holds values of the type {dtype}")
+    if _described(dtype) != declared["dtype"] or list(shape) != declared["shape"]:
+        raise Unreadable(f"member {name!r} has another type or shape than the header says")
+    count = int(np.prod(shape, dtype=object))
+    if len(data) - file.tell() != count * dtype.itemsize:
+        raise Unreadable(f"member {name!r} does not fill its shape")
+    flat = np.frombuffer(data, dtype, count, file.tell()) if count else np.empty(0, dtype)
+    out = flat.astype(dtype.newbyteorder("="))
+    return out.reshape(shape[::-1]).transpose() if fortran else out.reshape(shape)

@@ -1,0 +1,124 @@
+"""The classes that a file may hold, by short names.
+
+A class of this library is one line in `HOMES`; one of somebody else's is told by `register`. Files
+have the names and not the modules, so modules may be moved.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping
+from typing import Any, TypeVar
+
+__all__ = ["HOMES", "class_of", "name_of", "register"]
+
+_Class = TypeVar("_Class", bound=type)
+
+HOMES: Mapping[str, str] = {
+    "MistClassifier": "mist.classifier:MistClassifier",
+    "MistForest": "mist.forest:MistForest",
+    "NCM": "mist.baselines.ncm:NCM",
+    "SLDA": "mist.baselines.slda:SLDA",
+    "SQDA": "mist.baselines.sqda:SQDA",
+    "RLS": "mist.baselines.rls:RLS",
+    "PEC": "mist.baselines.pec:PEC",
+    "GaussianNB": "mist.baselines.gaussian_nb:GaussianNB",
+    "RandomFeatureRLS": "mist.baselines.random_features:RandomFeatureRLS",
+    "RandomFeatureLDA": "mist.baselines.random_feature_lda:RandomFeatureLDA",
+    # What they are made of.
+    "Labels": "mist.labels:Labels",
+    "Companion": "mist.companion:Companion",
+    "SplitRule": "mist.engine.growth:SplitRule",
+    "Split": "mist.engine.growth:Split",
+    "State": "mist.engine.state:State",
+    "Tree": "mist.engine.state:Tree",
+    "Missing": "mist.engine.state:Missing",
+    "Sketch": "mist.engine.state:Sketch",
+    "Options": "mist.engine.state:Options",
+    "Glance": "mist.engine.state:Glance",
+    "Conformity": "mist.engine.conformity:Conformity",
+    "TrialBatch": "mist.engine.trials:Batch",
+    "Trial": "mist.engine.trials:Trial",
+    "NaiveBayes": "mist.engine.leaves.gaussian:NaiveBayes",
+    "Majority": "mist.engine.leaves.majority:Majority",
+    "SketchView": "mist.engine.view:View",
+    "Mixture": "mist.engine.mixture:Mixture",
+    "MixtureSeen": "mist.engine.mixture:MixtureSeen",
+    "MixtureGrowth": "mist.engine.mixture:Growth",
+    "Gaussians": "mist.engine.gaussians:Gaussians",
+    "GaussiansSeen": "mist.engine.gaussians:Seen",
+    "LowRankLeaves": "mist.engine.leaves.lowrank:LowRankLeaves",
+    "LowRank": "mist.engine.lowrank:LowRank",
+    "LowRankCommon": "mist.engine.lowrank:Common",
+    "NCMState": "mist.baselines.ncm:State",
+    "SLDAState": "mist.baselines.slda:State",
+    "SQDAState": "mist.baselines.sqda:State",
+    "RLSState": "mist.baselines.rls:State",
+    "PECState": "mist.baselines.pec:State",
+    "GaussianNBState": "mist.baselines.gaussian_nb:State",
+    "RandomFeatureRLSState": "mist.baselines.random_features:State",
+    "RandomFeatureLDAState": "mist.baselines.random_feature_lda:State",
+}
+"""Where each class of this library is; a name that was in a release is never used anew."""
+
+_NAMES = {home: name for name, home in HOMES.items()}
+_REGISTERED: dict[str, type] = {}
+
+
+def register(cls: _Class, name: str | None = None) -> _Class:
+    """Let files hold objects of a class: an estimator, a named tuple, a dataclass or another.
+
+    Estimators are made anew from their parameters, named tuples and dataclasses from their fields;
+    all other attributes are put into ``__dict__``, or handed to ``__setstate__``. All values must
+    be of types that a file can hold. Whoever reads the file must have registered the class, too.
+
+    Parameters
+    ----------
+    cls : type
+        The class.
+    name : str or None
+        Name in files; None for the name of the class.
+
+    Returns
+    -------
+    type
+        The class, so that this can be used as a decorator.
+
+    Raises
+    ------
+    ValueError
+        If the name is taken by another class, or is no name with a capital letter.
+
+    Examples
+    --------
+    >>> from typing import NamedTuple
+    >>> @register
+    ... class Place(NamedTuple):
+    ...     row: int
+    >>> name_of(Place)
+    'Place'
+    """
+    name = cls.__name__ if name is None else name
+    if not (name.isidentifier() and name[0].isupper()):
+        raise ValueError(f"name={name!r} must be a word that begins with a capital letter")
+    if name in HOMES or _REGISTERED.get(name, cls).__qualname__ != cls.__qualname__:
+        raise ValueError(f"name={name!r} stands for another class in files: give another name")
+    _REGISTERED[name] = cls
+    return cls
+
+
+def name_of(cls: type) -> str | None:
+    """Name of a class in files, None if files cannot hold it."""
+    home = _NAMES.get(f"{cls.__module__}:{cls.__qualname__}")
+    if home is not None:
+        return home
+    return next((name for name, known in _REGISTERED.items() if known is cls), None)
+
+
+def class_of(name: str) -> type | None:
+    """The class that a name in files stands for, None if it is unknown."""
+    if name in HOMES:
+        module, _, attribute = HOMES[name].partition(":")
+        found: Any = getattr(importlib.import_module(module), attribute)
+        return found
+    return _REGISTERED.get(name)
