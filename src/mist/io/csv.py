@@ -38,12 +38,10 @@ class CsvSource(Source):
         self.path = path
         self._header = header
         self._delimiter = _sniff(path) if delimiter is None else delimiter
-        self._width = 0
         first = next(self._records(), None)
         if first is None:
             raise TableError(f"{path.name} is empty")
         line, cells = first
-        self._width = len(cells)
         names = column_names(cells, line) if header else [str(i) for i in range(len(cells))]
         self.columns = tuple(Column(name) for name in names)
 
@@ -60,12 +58,10 @@ class CsvSource(Source):
             yield from self._split(text.lines)
 
     def _split(self, lines: Iterable[str]) -> Iterator[tuple[int, list[str]]]:
-        return split_records(lines, self._delimiter, self._width)
+        return split_records(lines, self._delimiter)
 
 
-def split_records(
-    lines: Iterable[str], delimiter: str, width: int = 0
-) -> Iterator[tuple[int, list[str]]]:
+def split_records(lines: Iterable[str], delimiter: str) -> Iterator[tuple[int, list[str]]]:
     r"""Split delimited lines into records; blank lines are skipped, but counted.
 
     Parameters
@@ -74,8 +70,6 @@ def split_records(
         Lines with their ends.
     delimiter : str
         Stands between the cells.
-    width : int
-        Number of cells of every record; 0 to take whatever comes.
 
     Yields
     ------
@@ -87,7 +81,7 @@ def split_records(
     Raises
     ------
     TableError
-        If a record has another width, or a quote is left open.
+        If a record has not as many cells as the first one, or a quote is left open.
 
     Examples
     --------
@@ -95,12 +89,13 @@ def split_records(
     [(1, ['a', 'b']), (3, ['x, y', '2'])]
     """
     reader = csv.reader(lines, delimiter=delimiter, skipinitialspace=True, strict=True)
-    line = 1
+    line, width = 1, 0
     try:
         for cells in reader:
             blank = not cells or (len(cells) == 1 and not cells[0].strip())
             if not blank:
-                if width and len(cells) != width:
+                width = width or len(cells)
+                if len(cells) != width:
                     noun = "cell" if len(cells) == 1 else "cells"
                     raise TableError(
                         f"row {line}: {len(cells)} {noun}, but the first row has {width}"

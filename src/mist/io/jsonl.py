@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
@@ -140,12 +140,12 @@ _NOUNS = {
 }
 
 
-def gather(records: Sequence[dict[str, Any]], names: Iterable[str]) -> list[Cells]:
+def gather(records: Sequence[Mapping[str, Any]], names: Iterable[str]) -> list[Cells]:
     """Turn objects into columns.
 
     Parameters
     ----------
-    records : sequence of dict
+    records : sequence of mapping
         Objects with plain values.
     names : iterable of str
         The keys that are wanted.

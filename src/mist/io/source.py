@@ -19,6 +19,7 @@ __all__ = [
     "Column",
     "Source",
     "TableError",
+    "as_number",
     "as_texts",
     "find_column",
 ]
@@ -108,6 +109,31 @@ def as_texts(cells: Cells) -> list[str]:
     if cells.dtype.kind == "f":
         return [str(int(v)) if v.is_integer() else str(v) for v in cells.tolist()]
     return [str(value).strip() for value in cells.tolist()]
+
+
+def as_number(text: str) -> float | None:
+    """Return the number that a text says, None if it says none.
+
+    Parameters
+    ----------
+    text : str
+        A cell.
+
+    Returns
+    -------
+    float or None
+        Its number.
+
+    Examples
+    --------
+    >>> as_number("1e3"), as_number("1_000")
+    (1000.0, None)
+    """
+    # float() takes underscores between digits, which no data file means as a number.
+    try:
+        return None if "_" in text else float(text)
+    except ValueError:
+        return None
 
 
 class Source(ABC):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ from mist.io.encode import Chunk, Encoder
 from mist.io.opening import check_file, open_source
 from mist.io.source import Batch, Source, TableError, find_column
 
-__all__ = ["Table", "join", "load_csv", "open_table"]
+__all__ = ["Table", "join", "load_csv", "naming", "open_table"]
 
 
 class Table:
@@ -46,6 +46,8 @@ class Table:
     ----------
     path : Path
         The file.
+    name : str
+        What it is called.
     target : str
         Name of the label column.
     names : tuple of str
@@ -76,6 +78,7 @@ class Table:
             raise ValueError(f"limit has to be at least 1, not {limit}")
         self._source = source
         self.path = source.path
+        self.name = source.path.name
         self._chunk_rows = chunk_rows
         self._limit = limit
         names = [column.name for column in source.columns]
@@ -86,12 +89,14 @@ class Table:
         first = next(self._batches(), None)
         if first is None:
             raise TableError(f"{self.path.name} is empty: it has columns, but no rows")
-        self._encoder = Encoder(source.columns, place, first, text_columns, ignore, unlabelled)
+        self._encoder = Encoder.decide(
+            source.columns, place, first, text_columns, ignore, unlabelled
+        )
         self.text_columns = tuple(self._encoder.open_columns)
         self.scanned = 0
         if self.text_columns:
             for batch in self._batches():
-                with _naming(batch.file):
+                with naming(batch.file):
                     self._encoder.collect(batch)
                 self.scanned += len(batch.rows)
                 if on_scan is not None:
@@ -103,10 +108,44 @@ class Table:
 
     def __iter__(self) -> Iterator[Chunk]:
         """Yield the chunks from the first row on."""
+        return self.chunks()
+
+    def chunks(self, skip: int = 0) -> Iterator[Chunk]:
+        """Yield the chunks behind the first rows.
+
+        Parameters
+        ----------
+        skip : int, default=0
+            Rows to leave out.
+
+        Yields
+        ------
+        Chunk
+            As when all rows are read; the first may be what is left of one.
+        """
         for batch in self._batches():
-            with _naming(batch.file):
+            if skip >= len(batch.rows):
+                skip -= len(batch.rows)
+                continue
+            with naming(batch.file):
                 chunk = self._encoder.encode(batch, self.names)
-            yield chunk
+            yield chunk.part(slice(skip, None)) if skip else chunk
+            skip = 0
+
+    def position(self) -> Any:
+        """None: a file is taken up by the number of rows read."""
+        return None
+
+    def acknowledge(self) -> None:
+        """All rows so far have been learnt: of a file nothing follows from it."""
+
+    def plain(self) -> dict[str, Any]:
+        """How rows are encoded, as plain values; see `Encoder.plain`."""
+        return self._encoder.plain()
+
+    def restore(self, plain: Mapping[str, Any]) -> None:
+        """Encode rows as an earlier run did; see `Encoder.restore`."""
+        self._encoder.restore(plain)
 
     def load(self, on_read: Callable[[float], None] | None = None) -> Chunk:
         """Read all rows into memory.
@@ -163,8 +202,19 @@ def join(chunks: Sequence[Chunk]) -> Chunk:
 
 
 @contextmanager
-def _naming(file: str) -> Iterator[None]:
-    """Let errors name the file where rows come from several."""
+def naming(file: str) -> Iterator[None]:
+    """Let errors name the file where rows come from several.
+
+    Parameters
+    ----------
+    file : str
+        The file; empty if there is but one.
+
+    Raises
+    ------
+    TableError
+        What was raised inside the block, with the file before it.
+    """
     try:
         yield
     except TableError as error:

@@ -45,6 +45,11 @@ class Targets:
         self._unlabelled = unlabelled
         self.integers = False if as_texts else None
 
+    def look(self, cells: Cells) -> None:
+        """Decide by these labels whether all are integers, unless that is decided."""
+        if self.integers is None:
+            self.integers = self._are_integers(cells)
+
     def read(
         self, cells: Cells, rows: NDArray[np.int64]
     ) -> tuple[NDArray[Any], NDArray[np.bool_] | None]:
@@ -70,13 +75,12 @@ class Targets:
             If a label is missing and may not be, is none of those declared, or is a text among
             integers.
         """
-        if self.integers is None:
-            self.integers = self._are_integers(cells)
+        self.look(cells)
         integers = self.integers is not False
         if isinstance(cells, np.ndarray) and cells.dtype.kind in "iu" and integers:
             return cells.astype(np.int64), None
         texts = as_texts(cells)
-        known = np.array([self._is_label(text) for text in texts])
+        known = np.array([self._is_label(text) for text in texts], dtype=bool)
         for row, text in zip(rows[known], itertools.compress(texts, known), strict=True):
             self._check(text, int(row), integers)
         if not (known.all() or self._unlabelled):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mist.evaluation import StreamResult, prequential_accuracy
+from mist.evaluation import StreamResult
 from mist.report.style import INK, WIDTH, draw_shares, line_styles, new_figure, style, to_svg
 
 if TYPE_CHECKING:
@@ -67,11 +67,11 @@ def plot_accuracy(
     """
     figure, axes = new_figure(3.2)
     for result, line in zip(results, line_styles(len(results)), strict=True):
-        rows, shares = _windowed(result.correct)
+        rows, shares = _windowed(result.correct, result.rows_per_answer)
         axes.plot(rows, shares, label=result.model, **line)
     axes.set_ylim(-0.02, 1.02)
     axes.set_ylabel("accuracy")
-    _finish(figure, axes, len(results[0].correct), borders, labels)
+    _finish(figure, axes, _length(results[0]), borders, labels)
     return to_svg(figure)
 
 
@@ -106,7 +106,7 @@ def plot_growth(
     axes.set_ylim(bottom=0)
     axes.yaxis.set_major_locator(MaxNLocator(integer=True, nbins=5))
     axes.set_ylabel("leaves")
-    _finish(figure, axes, len(results[0].correct), borders, labels)
+    _finish(figure, axes, _length(results[0]), borders, labels)
     return to_svg(figure)
 
 
@@ -155,13 +155,19 @@ def _draw_matrix(axes: Axes, matrix: NDArray[np.float64]) -> Any:
     return mesh
 
 
-def _windowed(correct: NDArray[np.bool_]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+def _length(result: StreamResult) -> int:
+    return len(result.correct) * result.rows_per_answer
+
+
+def _windowed(
+    correct: NDArray[Any], rows_each: int
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     # Only the points that are drawn: a cumulative sum would cost 8 bytes for each row.
-    n_rows = len(correct)
-    window = window_length(n_rows)
-    ends = np.unique(np.linspace(1, n_rows, min(n_rows, _CURVE_POINTS)).astype(np.int64))
-    shares = [prequential_accuracy(correct[max(0, end - window) : end]) for end in ends]
-    return ends, np.array(shares)
+    n_answers = len(correct)
+    window = max(1, window_length(n_answers * rows_each) // rows_each)
+    ends = np.unique(np.linspace(1, n_answers, min(n_answers, _CURVE_POINTS)).astype(np.int64))
+    shares = [correct[max(0, end - window) : end].mean() for end in ends]
+    return ends * rows_each, np.array(shares)
 
 
 def _finish(
