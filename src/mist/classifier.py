@@ -55,6 +55,7 @@ from mist.rows import (
     survey_rows,
 )
 from mist.single import UNKNOWN, Single
+from mist.tables import named_columns, numbers
 
 _NO_LIMIT = 2**31 - 1
 _OPTIONS = (*CHOICES, *RANGES, *COUNTS_OR_NONE, *SWITCHES, "max_features")
@@ -480,13 +481,76 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
         >>> model.prequential([[0.0], [9.0], [0.1], [9.1]], [0, 1, 0, 1])
         array([0, 0, 0, 1])
         """
-        batch = self._admit(X, y, None, sample_weight, predict=True)
+        return self._test_then_train(self._admit(X, y, None, sample_weight, predict=True))
+
+    def _test_then_train(self, batch: Batch) -> Array:
         codes = np.empty(len(batch.X), dtype=np.int64)
         self._absorb(batch, codes)
         known = np.flatnonzero(codes >= 0)
         out = np.full(len(codes), self.classes_[0], dtype=self.classes_.dtype)
         out[known] = self._labels.decode(codes[known])
         return out
+
+    def learn_many(self, X: Any, y: Any, sample_weight: Any = None, *, classes: Any = None) -> Self:
+        """Learn rows whose columns have names: they may appear, vanish and come in any order.
+
+        Equals `learn_one` on each row as a mapping, bit for bit.
+
+        Parameters
+        ----------
+        X : data frame or mapping, n rows
+            A frame of pandas or polars, a table of pyarrow, or a mapping of names to columns. A
+            column that is not there is missing. A name never seen before adds a numeric column,
+            which earlier rows count as missing; only columns of the first call can be among
+            ``categorical_features``.
+        y : array-like, shape (n,)
+            Labels: numbers, text or bools.
+        sample_weight : array-like, shape (n,), or None
+            Weights from 0 to 2**31.
+        classes : array-like or None
+            Labels to list in ``classes_`` before their first row; need not be given.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        TypeError
+            If the columns have no names.
+        ValueError
+            As for `fit`; then nothing of the call is learnt.
+
+        Examples
+        --------
+        >>> model = MistClassifier().learn_many({"size": [1.0, 9.0]}, ["cat", "cow"])
+        >>> model = model.learn_many({"legs": [2, 4], "size": [0.5, 8.0]}, ["hen", "cow"])
+        >>> model.feature_names_in_.tolist()
+        ['size', 'legs']
+        >>> model.predict_many({"size": [0.9, 8.5]})
+        array(['cat', 'cow'], dtype='<U3')
+        """
+        self._absorb(self._admit_many(X, y, sample_weight, classes))
+        return self
+
+    def prequential_many(self, X: Any, y: Any, sample_weight: Any = None) -> Array:
+        """Test-then-train with columns by name: `prequential` as `learn_many` takes the rows.
+
+        Parameters
+        ----------
+        X : data frame or mapping, n rows
+            As for `learn_many`.
+        y : array-like, shape (n,)
+            Labels.
+        sample_weight : array-like, shape (n,), or None
+            Weights from 0 to 2**31; a row of weight 0 is predicted only.
+
+        Returns
+        -------
+        ndarray, shape (n,)
+            The prediction for every row, made before the row was learnt.
+        """
+        return self._test_then_train(self._admit_many(X, y, sample_weight, None, predict=True))
 
     def learn_one(self, x: Any, y: Any, sample_weight: float = 1.0) -> Self:
         """Learn one row.
@@ -520,6 +584,18 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
         row = self._one_row(x, names)
         checked = hasattr(self, "_state") or names is not None
         return self._admit(row, one_label(y), None, sample_weight, names=names, checked=checked)
+
+    def _admit_many(
+        self, X: Any, y: Any, sample_weight: Any, classes: Any, *, predict: bool = False
+    ) -> Batch:
+        """`_admit` for rows whose columns come by name."""
+        table = named_columns(X, "learning")
+        names = self._names_with(table)
+        rows = self._rows_of(table, names)
+        y = check_labels(rows, y)
+        return self._admit(
+            rows, y, classes, sample_weight, predict=predict, names=names, checked=True
+        )
 
     def _admit(
         self,
@@ -677,6 +753,43 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
             If nothing was learnt yet.
         """
         return self._predict_proba(*self._checked(X))
+
+    def predict_many(self, X: Any) -> Array:
+        """Most probable label of every row, with columns by name.
+
+        Parameters
+        ----------
+        X : data frame or mapping, n rows
+            As for `learn_many`; absent columns are missing, names never learnt are ignored.
+
+        Returns
+        -------
+        ndarray, shape (n,)
+            Labels.
+
+        Raises
+        ------
+        NotFittedError
+            If nothing was learnt yet.
+        TypeError
+            If the columns have no names.
+        """
+        return self._labels.decode(self._predict(self._table_to_answer(X)))
+
+    def predict_proba_many(self, X: Any) -> Array:
+        """Probability of every class for every row, with columns by name.
+
+        Parameters
+        ----------
+        X : data frame or mapping, n rows
+            As for `predict_many`.
+
+        Returns
+        -------
+        ndarray of float64, shape (n, n_classes)
+            Columns follow ``classes_``; every row sums to 1.
+        """
+        return self._predict_proba(self._table_to_answer(X))
 
     def predict_log_proba(self, X: Any) -> Array:
         """Natural logarithm of `predict_proba`; -inf where the probability is 0.
@@ -862,6 +975,11 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
     def _row_to_answer(self, x: Any) -> Array:
         return self._ready(self._one_row(x), self._state)
 
+    def _table_to_answer(self, X: Any) -> Array:
+        state, table = self._fitted(), named_columns(X, "predicting")
+        names = self._names() if self._has_names() else self._names_with(table)
+        return self._ready(self._rows_of(table, names), state)
+
     def _ready(self, X: Array, state: State) -> Array:
         """Rows to be answered, in the engine's order, or an error that says what is wrong."""
         check_binary_columns(self, X, self._order[state.options.n_numeric :])
@@ -914,7 +1032,11 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
         if isinstance(x, Mapping):
             if names is None:
                 names = self._names() if self._has_names() else self._names_with(x)
-            row = np.array([[x.get(name, np.nan) for name in names]], dtype=np.float64)
+            try:
+                row = np.array([[x.get(name, np.nan) for name in names]], dtype=np.float64)
+            except (TypeError, ValueError, OverflowError):
+                # Some kind of missing value, or a fault that is told with the column's name.
+                row = numbers([[x.get(name)] for name in names], names, 1)
         else:
             row = np.array(x, dtype=np.float64, ndmin=2)
             if row.ndim != 2 or len(row) != 1:
@@ -926,6 +1048,13 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
                 )
         check_magnitudes(self, row, names)
         return row
+
+    def _rows_of(self, table: Mapping[Any, Any], names: list[Any]) -> Array:
+        """Rows of a table as a checked array whose columns have these names."""
+        n_rows = len(next(iter(table.values())))
+        rows = numbers([table.get(name) for name in names], names, n_rows)
+        check_magnitudes(self, rows, names)
+        return rows
 
     def _shorten(self, *, checked: bool = False) -> None:
         """Let single rows go the short way until an attribute of the model is set.
@@ -1117,5 +1246,6 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
+        tags.input_tags.sparse = True
         tags.classifier_tags.poor_score = self.leaf == "majority"
         return tags

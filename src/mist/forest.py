@@ -212,10 +212,7 @@ class MistForest(ClassifierMixin, Saveable, BaseEstimator):
         ValueError
             As for `fit`; then nothing of the call is learnt.
         """
-        batch = self._admit(lambda tree: tree._admit(X, y, classes, sample_weight))
-        self._learn(batch)
-        self._teach(batch)
-        return self
+        return self._absorb(self._admit(lambda tree: tree._admit(X, y, classes, sample_weight)))
 
     def prequential(self, X: Any, y: Any, sample_weight: Any = None) -> Array:
         """Test-then-train: predict each row with all trees, then let them learn it.
@@ -245,7 +242,11 @@ class MistForest(ClassifierMixin, Saveable, BaseEstimator):
         >>> MistForest(n_trees=3).prequential([[0.0], [9.0], [0.1], [9.1]], [0, 1, 0, 1])
         array([0, 0, 0, 1])
         """
-        batch = self._admit(lambda tree: tree._admit(X, y, None, sample_weight, predict=True))
+        return self._test_then_train(
+            self._admit(lambda tree: tree._admit(X, y, None, sample_weight, predict=True))
+        )
+
+    def _test_then_train(self, batch: Batch) -> Array:
         places = np.zeros(len(batch.X), dtype=np.intp)
         for rows in gen_batches(len(batch.X), self._rows_at_once()):
             part = batch.part(rows)
@@ -256,6 +257,63 @@ class MistForest(ClassifierMixin, Saveable, BaseEstimator):
                 means[row] = self._frequencies(_added(masses, before))
             places[rows] = self._with_features(means, part).argmax(axis=1)
         return self.classes_[places]
+
+    def learn_many(self, X: Any, y: Any, sample_weight: Any = None, *, classes: Any = None) -> Self:
+        """Learn rows whose columns have names: they may appear, vanish and come in any order.
+
+        Parameters
+        ----------
+        X : data frame or mapping, n rows
+            A frame of pandas or polars, a table of pyarrow, or a mapping of names to columns; see
+            `MistClassifier.learn_many`.
+        y : array-like, shape (n,)
+            Labels: numbers, text or bools.
+        sample_weight : array-like, shape (n,), or None
+            Weights from 0 to 2**31.
+        classes : array-like or None
+            Labels to list in ``classes_`` before their first row; need not be given.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        TypeError
+            If the columns have no names.
+        ValueError
+            As for `fit`; then nothing of the call is learnt.
+
+        Examples
+        --------
+        >>> model = MistForest(n_trees=3).learn_many({"size": [1.0, 9.0]}, ["cat", "cow"])
+        >>> model.predict_many({"size": [0.9, 8.5], "colour": [1, 2]})
+        array(['cat', 'cow'], dtype='<U3')
+        """
+        return self._absorb(
+            self._admit(lambda tree: tree._admit_many(X, y, sample_weight, classes))
+        )
+
+    def prequential_many(self, X: Any, y: Any, sample_weight: Any = None) -> Array:
+        """Test-then-train with columns by name: `prequential` as `learn_many` takes the rows.
+
+        Parameters
+        ----------
+        X : data frame or mapping, n rows
+            As for `learn_many`.
+        y : array-like, shape (n,)
+            Labels.
+        sample_weight : array-like, shape (n,), or None
+            Weights from 0 to 2**31; a row of weight 0 is predicted only.
+
+        Returns
+        -------
+        ndarray, shape (n,)
+            The prediction for every row, made before the row was learnt.
+        """
+        return self._test_then_train(
+            self._admit(lambda tree: tree._admit_many(X, y, sample_weight, None, predict=True))
+        )
 
     def learn_one(self, x: Any, y: Any, sample_weight: float = 1.0) -> Self:
         """Learn one row.
@@ -273,7 +331,10 @@ class MistForest(ClassifierMixin, Saveable, BaseEstimator):
         -------
         self
         """
-        batch = self._admit(lambda tree: tree._admit_one(x, y, sample_weight))
+        return self._absorb(self._admit(lambda tree: tree._admit_one(x, y, sample_weight)))
+
+    def _absorb(self, batch: Batch) -> Self:
+        """Let the trees learn what was admitted, and the discriminant if there is one."""
         self._learn(batch)
         self._teach(batch)
         return self
@@ -410,7 +471,11 @@ class MistForest(ClassifierMixin, Saveable, BaseEstimator):
         NotFittedError
             If nothing was learnt yet.
         """
-        parts = [means.argmax(axis=1) for means in self._means(self._checked(X))]
+        return self._winners(self._checked(X))
+
+    def _winners(self, X: Array) -> Array:
+        """Most probable labels of checked rows."""
+        parts = [means.argmax(axis=1) for means in self._means(X)]
         return self.classes_[np.concatenate(parts)]
 
     def predict_proba(self, X: Any) -> Array:
@@ -432,6 +497,43 @@ class MistForest(ClassifierMixin, Saveable, BaseEstimator):
             If nothing was learnt yet.
         """
         return np.concatenate(list(self._means(self._checked(X))))
+
+    def predict_many(self, X: Any) -> Array:
+        """Most probable label of every row, with columns by name.
+
+        Parameters
+        ----------
+        X : data frame or mapping, n rows
+            As for `learn_many`; absent columns are missing, names never learnt are ignored.
+
+        Returns
+        -------
+        ndarray, shape (n,)
+            Labels.
+
+        Raises
+        ------
+        NotFittedError
+            If nothing was learnt yet.
+        TypeError
+            If the columns have no names.
+        """
+        return self._winners(self._fitted()[0]._table_to_answer(X))
+
+    def predict_proba_many(self, X: Any) -> Array:
+        """Probability of every class for every row, with columns by name.
+
+        Parameters
+        ----------
+        X : data frame or mapping, n rows
+            As for `predict_many`.
+
+        Returns
+        -------
+        ndarray of float64, shape (n, n_classes)
+            Columns follow ``classes_``; every row sums to 1.
+        """
+        return np.concatenate(list(self._means(self._fitted()[0]._table_to_answer(X))))
 
     def predict_log_proba(self, X: Any) -> Array:
         """Natural logarithm of `predict_proba`; -inf where the probability is 0.
@@ -570,6 +672,7 @@ class MistForest(ClassifierMixin, Saveable, BaseEstimator):
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         trees = get_tags(self.new_tree())
+        tags.input_tags.sparse = True
         tags.input_tags.allow_nan = trees.input_tags.allow_nan
         tags.classifier_tags.poor_score = trees.classifier_tags.poor_score
         return tags

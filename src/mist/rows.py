@@ -7,12 +7,14 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import column_or_1d, validate_data
+from sklearn.utils.validation import check_array, column_or_1d, validate_data
 
 from mist.engine.single import LARGEST, LARGEST_WEIGHT
 from mist.engine.stream import first_missing, survey
 from mist.labels import PLAIN, check_one_kind, plain_label
+from mist.tables import as_frame, check_dense_size, frame_columns, numbers, text_refused
 
 Array = np.ndarray[Any, Any]
 
@@ -24,7 +26,7 @@ def check_rows(estimator: Any, X: Any, *, reset: bool, missing: bool = True) -> 
     ----------
     estimator : object
         Whose rows they are.
-    X : array-like or data frame, shape (n, d)
+    X : array-like, sparse matrix or data frame, shape (n, d)
         Rows.
     reset : bool
         Whether the rows decide number and names of the columns.
@@ -54,6 +56,24 @@ def survey_rows(estimator: Any, X: Any, *, reset: bool, missing: bool = True) ->
         vars(estimator).pop("feature_names_in_", None)
         estimator.n_features_in_ = X.shape[1]
     elif reset or not _is_as_expected(estimator, X):
+        X = _numbers(estimator, X, reset)
+    if not X.flags.writeable:
+        X = X.copy()
+    return X, check_magnitudes(estimator, X, missing=missing)
+
+
+def _numbers(estimator: Any, X: Any, reset: bool) -> Array:
+    """Rows of any form as numbers, after scikit-learn's checks of names and shape."""
+    frame = as_frame(X)
+    if frame is not None:
+        validate_data(estimator, frame, reset=reset, skip_check_array=True)
+        names, columns = frame_columns(frame)
+        table = numbers(columns, names, len(frame))
+        return check_array(table, ensure_all_finite=False, estimator=estimator, input_name="X")
+    sparse = issparse(X)
+    if sparse:
+        check_dense_size(X)
+    try:
         X = validate_data(
             estimator,
             X,
@@ -61,11 +81,12 @@ def survey_rows(estimator: Any, X: Any, *, reset: bool, missing: bool = True) ->
             dtype=np.float64,
             order="C",
             ensure_all_finite=False,
-            accept_large_sparse=False,
+            accept_sparse="csr",
         )
-    if not X.flags.writeable:
-        X = X.copy()
-    return X, check_magnitudes(estimator, X, missing=missing)
+    except ValueError as fault:
+        refused = text_refused(X) if "could not convert string" in str(fault) else None
+        raise (fault if refused is None else ValueError(refused)) from None
+    return X.toarray() if sparse else X
 
 
 def _is_as_expected(estimator: Any, X: Any) -> bool:

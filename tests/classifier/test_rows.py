@@ -148,14 +148,26 @@ def test_what_is_no_table_of_numbers_is_refused(rows):
 
 
 @pytest.mark.parametrize("form", [sparse.csr_matrix, sparse.csc_array, sparse.coo_array])
-def test_sparse_tables_are_refused(form):
-    model = learnt(WHOLE, WHOLE_Y)
-    before = fingerprint(model)
-    with pytest.raises(TypeError, match=r"(?i)sparse"):
-        model.partial_fit(form(WHOLE), WHOLE_Y)
-    with pytest.raises(TypeError, match=r"(?i)sparse"):
-        model.predict(form(WHOLE))
-    assert fingerprint(model) == before
+def test_sparse_tables_are_tables_with_their_zeros(form):
+    model = learnt(form(WHOLE), WHOLE_Y)
+    assert fingerprint(model) == fingerprint(learnt(WHOLE, WHOLE_Y))
+    np.testing.assert_array_equal(model.predict_proba(form(X)), model.predict_proba(X))
+    by_prequential = paper_tree(**EAGER)
+    by_prequential.prequential(form(WHOLE), WHOLE_Y)
+    assert fingerprint(by_prequential) == fingerprint(model)
+
+
+def test_sparse_tables_that_would_fill_the_memory_are_refused():
+    wide = sparse.csr_array((300_000, 5_000))
+    with pytest.raises(ValueError, match=r"\(300000, 5000\).*11.2 GiB.*at most 26843 rows"):
+        paper_tree().partial_fit(wide, np.zeros(300_000))
+
+
+def test_faults_in_sparse_tables_are_told_by_row_and_column():
+    bad = sparse.csr_array(WHOLE)
+    bad[17, 2] = np.inf
+    with pytest.raises(ValueError, match=r"infinity at row 17, column 2\b"):
+        paper_tree().partial_fit(bad, WHOLE_Y)
 
 
 # -- forms -------------------------------------------------------------------------------------

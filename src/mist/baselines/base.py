@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from scipy.special import softmax
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils import gen_batches
+from sklearn.utils import Tags, gen_batches
 from sklearn.utils.validation import check_is_fitted
 
 from mist.engine.compiled import summed
@@ -211,6 +211,11 @@ class StreamClassifier(ClassifierMixin, Saveable, BaseEstimator, ABC):
         """Codes of the highest scores; ties go to the label that sorts first."""
         order = np.argsort(self._labels.columns)
         return order[scores[:, order].argmax(axis=1)]
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_state") and len(self._labels.columns) > 0

@@ -96,7 +96,7 @@ def _encoder(encoding: Mapping[str, Any]) -> tuple[Sequence[str], _Encode]:
 
         def by_place(records: Records, file: str) -> Chunk:
             columns = [_cells(records, name) for name in names]
-            return encoder.encode(Batch(records.rows, columns, 0.0, file), new_texts=True)
+            return encoder.encode(Batch(records.rows, columns, 0.0, file), allow_new=True)
 
         return encoding["columns"], by_place
     growing = GrowingEncoder()

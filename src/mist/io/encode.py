@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from mist.io.source import MISSING, Batch, Cells, Column, TableError, as_number, as_texts
 from mist.io.targets import Targets
+from mist.onehot import UNKNOWN, codes_of, new_texts, write_one_hot
 
-__all__ = ["MAX_CATEGORIES", "Chunk", "Encoder", "as_numbers", "check_range"]
+__all__ = ["MAX_CATEGORIES", "Chunk", "Encoder", "as_numbers", "check_range", "known_texts"]
 
 MAX_CATEGORIES = 1000
 """A column with more different texts than this is refused: it is an identifier or free text."""
@@ -275,20 +276,16 @@ class Encoder:
         """
         for j in self._open():
             codes = self._codes[j]
-            texts = as_texts(batch.columns[j])
-            if codes.keys() >= set(texts) - MISSING:
-                continue
-            for row, text in zip(batch.rows, texts, strict=True):
-                if text not in codes and text not in MISSING:
-                    if len(codes) == MAX_CATEGORIES:
-                        raise TableError(
-                            f"row {row}, column {self._columns[j].name!r}: more than "
-                            f"{MAX_CATEGORIES} different texts; leave this column out (ignore it)"
-                        )
-                    codes[text] = len(codes)
+            for place, text in new_texts(known_texts(batch.columns[j], codes), codes):
+                if len(codes) == MAX_CATEGORIES:
+                    raise TableError(
+                        f"row {batch.rows[place]}, column {self._columns[j].name!r}: more than "
+                        f"{MAX_CATEGORIES} different texts; leave this column out (ignore it)"
+                    )
+                codes[text] = len(codes)
 
     def encode(
-        self, batch: Batch, names: tuple[str, ...] | None = None, *, new_texts: bool = False
+        self, batch: Batch, names: tuple[str, ...] | None = None, *, allow_new: bool = False
     ) -> Chunk:
         """Turn a batch into numbers and labels.
 
@@ -298,7 +295,7 @@ class Encoder:
             Rows of the file.
         names : tuple of str or None
             The encoded columns, as given by ``names`` once all categories are known.
-        new_texts : bool, default=False
+        allow_new : bool, default=False
             Whether there may be texts that were not collected: all 0/1 columns are 0 for them.
 
         Returns
@@ -324,7 +321,7 @@ class Encoder:
                 block[:, 0] = as_numbers(cells, batch.rows, name)
                 check_range(block[:, 0], batch.rows, name)
             else:
-                _one_hot(cells, codes, batch.rows, name, block, new_texts)
+                _one_hot(cells, codes, batch.rows, name, block, allow_new)
             start += width
         y, known = self._targets.read(batch.columns[self._target], batch.rows)
         return Chunk(X, y, names, batch.rows, batch.fraction, known, batch.file)
@@ -418,16 +415,35 @@ def _one_hot(
     rows: NDArray[np.int64],
     name: str,
     out: NDArray[np.float64],
-    new_texts: bool,
+    allow_new: bool,
 ) -> None:
-    texts = as_texts(cells)
-    index = np.fromiter((codes.get(text, -1) for text in texts), np.intp, len(texts))
-    known = np.flatnonzero(index >= 0)
-    out[:] = 0.0
-    out[known, index[known]] = 1.0
-    for i in np.flatnonzero(index < 0):
-        if texts[i] not in MISSING:
-            if new_texts:
-                continue
+    texts = known_texts(cells, codes)
+    found = codes_of(texts, codes)
+    if not allow_new:
+        for i in np.flatnonzero(found == UNKNOWN):
             raise TableError(f"row {rows[i]}, column {name!r}: unknown category {texts[i]!r}")
-        out[i] = np.nan
+    write_one_hot(found, np.arange(len(codes)), out)
+
+
+def known_texts(cells: Cells, codes: Collection[str]) -> list[str | None]:
+    """Return the texts of cells, None where one is missing.
+
+    Parameters
+    ----------
+    cells : Cells
+        Texts or an array.
+    codes : collection of str
+        Texts that are known: of these none stands for a missing one.
+
+    Returns
+    -------
+    list of str or None
+        One entry a cell.
+
+    Examples
+    --------
+    >>> known_texts(["a", "?", "NA"], {"NA": 0})
+    ['a', None, 'NA']
+    """
+    marks = MISSING.difference(codes)
+    return [None if text in marks else text for text in as_texts(cells)]

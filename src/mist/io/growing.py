@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mist.io.encode import as_numbers, check_range
+from mist.io.encode import as_numbers, check_range, known_texts
 from mist.io.live import Records
 from mist.io.source import MISSING, Cells, as_number, as_texts
+from mist.onehot import codes_of, new_texts, write_one_hot
 
 __all__ = ["MOST_TEXTS", "GrowingEncoder"]
 
@@ -53,8 +54,8 @@ class GrowingEncoder:
         self.names: dict[str, None] = {}
         self._text_columns = text_columns
         self._leave_out = leave_out
-        # Of a column of texts its texts, of one of numbers None.
-        self._texts: dict[str, dict[str, None] | None] = {}
+        # Of a column of texts their codes, of one of numbers None.
+        self._texts: dict[str, dict[str, int] | None] = {}
 
     def encode(self, records: Records) -> Iterator[tuple[slice, _Columns]]:
         """Turn records into numbers.
@@ -116,7 +117,7 @@ class GrowingEncoder:
                 if texts is None:
                     columns[name] = self._numbers(name, cells, records.rows)
                 else:
-                    columns.update(_one_hot(name, as_texts(cells), texts))
+                    columns.update(_one_hot(name, known_texts(cells, texts), texts))
         return columns or self._nothing(len(records.rows))
 
     def plain(self) -> dict[str, Any]:
@@ -129,7 +130,10 @@ class GrowingEncoder:
     def restore(self, plain: Mapping[str, Any]) -> None:
         """Go on where another encoder was that told `plain`."""
         self.names = dict.fromkeys(plain["names"])
-        self._texts = {n: None if t is None else dict.fromkeys(t) for n, t in plain["texts"]}
+        self._texts = {
+            name: None if texts is None else {text: i for i, text in enumerate(texts)}
+            for name, texts in plain["texts"]
+        }
 
     def _encode_column(
         self, name: str, cells: Cells, rows: NDArray[np.int64]
@@ -147,11 +151,10 @@ class GrowingEncoder:
             begin = 0 if name in self.names else int(np.argmax(~np.isnan(values)))
             yield name, values, begin
             return
-        found = as_texts(cells)
+        found = known_texts(cells, texts)
         begins = dict.fromkeys(texts, 0)
-        for row, text in enumerate(found):
-            if text not in texts and text not in MISSING and len(texts) < MOST_TEXTS:
-                texts[text], begins[text] = None, row
+        for row, text in new_texts(found, texts)[: MOST_TEXTS - len(texts)]:
+            texts[text], begins[text] = len(texts), row
         for (encoded, values), begin in zip(
             _one_hot(name, found, texts).items(), begins.values(), strict=True
         ):
@@ -171,10 +174,7 @@ def _first_value(cells: Cells) -> str | None:
     return next((text for text in as_texts(cells) if text not in MISSING), None)
 
 
-def _one_hot(name: str, found: list[str], texts: Collection[str]) -> _Columns:
-    missing = np.array([text in MISSING for text in found])
-    cells = np.array(found, dtype=object)
-    return {
-        f"{name}={text}": np.where(missing, np.nan, (cells == text).astype(np.float64))
-        for text in texts
-    }
+def _one_hot(name: str, found: Sequence[str | None], texts: Mapping[str, int]) -> _Columns:
+    out = np.empty((len(found), len(texts)))
+    write_one_hot(codes_of(found, texts), range(len(texts)), out)
+    return {f"{name}={text}": out[:, place] for text, place in texts.items()}

@@ -1,0 +1,71 @@
+"""Texts as 0/1 columns: what tables in memory and files on disk have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["MISSING", "UNKNOWN", "codes_of", "new_texts", "write_one_hot"]
+
+UNKNOWN = -1
+MISSING = -2
+
+
+def new_texts(texts: Iterable[str | None], codes: Mapping[str, int]) -> Sequence[tuple[int, str]]:
+    """Texts that have no code yet, each with the place of its first cell; None is missing.
+
+    Examples
+    --------
+    >>> new_texts(["red", None, "blue", "green", "blue"], {"red": 0})
+    [(2, 'blue'), (3, 'green')]
+    """
+    texts = list(texts)
+    new = set(texts) - {None} - codes.keys()
+    if not new:
+        return ()
+    first = {text: place for place, text in zip(range(len(texts))[::-1], texts[::-1], strict=True)}
+    return sorted((first[text], text) for text in new if text is not None)
+
+
+def codes_of(texts: Sequence[str | None], codes: Mapping[str, int]) -> NDArray[np.intp]:
+    """Codes of texts: `MISSING` for None, `UNKNOWN` for a text that has none.
+
+    Examples
+    --------
+    >>> codes_of(["blue", None, "pink"], {"red": 0, "blue": 1})
+    array([ 1, -2, -1])
+    """
+    given = (MISSING if text is None else codes.get(text, UNKNOWN) for text in texts)
+    return np.fromiter(given, np.intp, len(texts))
+
+
+def write_one_hot(
+    codes: NDArray[np.intp], places: Sequence[int] | NDArray[np.intp], out: NDArray[np.float64]
+) -> None:
+    """Write a 1 where the code of a row has its column, else 0; NaN everywhere if it is missing.
+
+    Parameters
+    ----------
+    codes : ndarray of int, shape (n,)
+        As from `codes_of`.
+    places : array-like of int
+        Column of ``out`` for each code.
+    out : ndarray, shape (n, d)
+        The columns in ``places`` are written.
+
+    Examples
+    --------
+    >>> out = np.zeros((3, 3))
+    >>> write_one_hot(np.array([1, MISSING, UNKNOWN]), [0, 2], out)
+    >>> out
+    array([[ 0.,  0.,  1.],
+           [nan,  0., nan],
+           [ 0.,  0.,  0.]])
+    """
+    places = np.asarray(places, dtype=np.intp)
+    out[:, places] = 0.0
+    known = np.flatnonzero(codes >= 0)
+    out[known, places[codes[known]]] = 1.0
+    out[np.ix_(codes == MISSING, places)] = np.nan
