@@ -234,7 +234,7 @@ class _Run:
                     if len(chunk.y):
                         self._learn(chunk, predictions)
                     progress.update(task, note=self.session.note(), completed=chunk.fraction)
-                    if stop.wanted:
+                    if stop.wanted and table.settled:
                         break
             except TableError as error:
                 if not (options.live and self.session.done):
@@ -275,7 +275,7 @@ class _Run:
             predictions.flush()
         if self._checkpoint is None:
             self._table.acknowledge()
-        elif self._checkpoint.due(self.session.done):
+        elif self._checkpoint.due(self.session.done) and self._table.settled:
             self._keep(predictions)
 
     def _keep(self, predictions: Predictions) -> None:

@@ -39,6 +39,7 @@ class JsonlSource(Source):
 
     def __init__(self, path: Path, limit: int | None = None) -> None:
         self.path = path
+        self._limit = limit
         # By key: how many of its values are numbers, and how many texts.
         counts: dict[str, list[int]] = {}
         with open_text(path) as text:
@@ -54,7 +55,7 @@ class JsonlSource(Source):
     def batches(self, size: int) -> Iterator[Batch]:
         """Yield the rows from the first one on, at most `size` at a time."""
         with open_text(self.path) as text:
-            objects = read_objects(text.lines)
+            objects = islice(read_objects(text.lines), self._limit)
             while group := list(islice(objects, size)):
                 lines, records = zip(*group, strict=True)
                 columns = gather(records, [column.name for column in self.columns])

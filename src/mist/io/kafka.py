@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import csv
 import logging
+import math
 from collections.abc import Iterator, Mapping, Sequence
+from time import monotonic
 from typing import Any, NamedTuple
 from urllib.parse import parse_qsl, urlsplit
 
@@ -19,6 +21,7 @@ _LOG = logging.getLogger(__name__)
 _LOG.addHandler(logging.NullHandler())
 
 _PATIENCE = 10.0
+_COMMIT_SECONDS = 1.0
 _NONE_YET = -1001  # what librdkafka has for "no offset is stored"
 
 
@@ -136,6 +139,8 @@ class KafkaSource(LiveSource):
         self.name = f"{topic.name} at {topic.brokers}"
         self._next: dict[int, int] = {}
         self._done = 0
+        self._learnt: dict[str, int] = {}
+        self._committed = 0.0
         self._consumer = confluent_kafka.Consumer(
             {
                 # librdkafka wants a group even where none is used.
@@ -169,22 +174,33 @@ class KafkaSource(LiveSource):
         """The columns that the address names."""
         return self._topic.columns or None
 
-    def batches(self, size: int) -> Iterator[Records]:
-        """Yield records as soon as there are any, at most `size` at a time."""
+    def batches(self, size: int, limit: int | None = None) -> Iterator[Records]:
+        """Yield records as soon as there are any, at most `size` at a time and `limit` in all."""
         self._consumer.assign(self._starts())
-        while True:
+        end = math.inf if limit is None else self._done + limit
+        while self._done < end:
+            size = int(min(size, end - self._done))
             message = self._consumer.poll(PAUSE)
             messages = [] if message is None else [message]
             if messages and size > 1:
                 messages += self._consumer.consume(size - 1, timeout=0)
-            rows, records = [], []
+            rows: list[int] = []
+            records: list[dict[str, Any]] = []
+            fault = None
             for message in messages:
-                record = self._read(message)
+                try:
+                    record = self._read(message)
+                except TableError as error:
+                    # Those before it are good.
+                    fault = error
+                    break
                 if record is not None:
                     self._done += 1
                     rows.append(self._done)
                     records.append(record)
             yield make_records(rows, records)
+            if fault is not None:
+                raise fault
 
     def position(self) -> Any:
         """Offsets of the next messages by partition, and the rows so far."""
@@ -198,14 +214,26 @@ class KafkaSource(LiveSource):
         self._next = {int(key): offset for key, offset in position["offsets"].items()}
         self._done = position["rows"]
 
-    def acknowledge(self) -> None:
-        """Keep the offsets with the brokers, if there is a group."""
-        if self._topic.group is not None and self._next:
-            self._consumer.commit(offsets=self._at(self._next), asynchronous=False)
+    def acknowledge(self, position: Any) -> None:
+        """Keep offsets with the brokers, if there is a group; now and then, and at the end."""
+        if self._topic.group is not None and position is not None:
+            self._learnt = position["offsets"]
+            if monotonic() - self._committed > _COMMIT_SECONDS:
+                self._commit()
 
     def close(self) -> None:
         """Leave the brokers."""
+        self._commit()
         self._consumer.close()
+
+    def _commit(self) -> None:
+        self._committed = monotonic()
+        offsets, self._learnt = self._learnt, {}
+        if offsets:
+            self._consumer.commit(
+                offsets=self._at({int(key): offset for key, offset in offsets.items()}),
+                asynchronous=False,
+            )
 
     def _starts(self) -> list[Any]:
         stored: dict[int, int] = {}
@@ -232,17 +260,16 @@ class KafkaSource(LiveSource):
         error = message.error()
         if error is not None:
             raise TableError(f"topic {self._topic.name!r}: {error.str()}")
-        self._next[message.partition()] = message.offset() + 1
         value = message.value()
-        if value is None:
-            return None
         try:
-            return self._parse(value)
+            record = None if value is None else self._parse(value)
         except TableError as fault:
             raise TableError(
                 f"topic {self._topic.name!r}, partition {message.partition()}, offset "
                 f"{message.offset()}: {fault}"
             ) from fault
+        self._next[message.partition()] = message.offset() + 1
+        return record
 
     def _parse(self, value: bytes) -> dict[str, Any]:
         row = self._done + 1

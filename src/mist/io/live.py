@@ -47,8 +47,8 @@ class LiveSource:
         """The columns of all records, known once there are some; None if they come and go."""
         return None
 
-    def batches(self, size: int) -> Iterator[Records]:
-        """Yield records as soon as there are any, at most `size` at a time.
+    def batches(self, size: int, limit: int | None = None) -> Iterator[Records]:
+        """Yield records as soon as there are any, at most `size` at a time and `limit` in all.
 
         While none come, records without rows are yielded every `PAUSE` seconds, so that whoever
         reads can look after other things.
@@ -62,8 +62,8 @@ class LiveSource:
     def resume(self, position: Any) -> None:
         """Begin at a position that an earlier run told; called before the first batch."""
 
-    def acknowledge(self) -> None:
-        """What was handed over so far has been learnt and need not come again."""
+    def acknowledge(self, position: Any) -> None:
+        """All up to a position has been learnt and need not come again."""
 
     def close(self) -> None:
         """Let go of what is open."""

@@ -52,6 +52,9 @@ class LiveTable:
         Name of the label column.
     categorical : tuple of int
         Empty: which columns will be texts is not known beforehand.
+    settled : bool
+        Whether all rows that the source has handed over are in the chunks so far; else `position`
+        is that of some rows before.
     """
 
     categorical: tuple[int, ...] = ()
@@ -73,9 +76,11 @@ class LiveTable:
         self._ignore = ignore
         self._unlabelled = unlabelled
         self._limit = limit
+        self.settled = True
         self._encoder: GrowingEncoder | None = None
         self._targets: Targets | None = None
         self._restored: Mapping[str, Any] | None = None
+        self._position: Any = None
         self._seen: set[str] = set()
         self._rows = 0
 
@@ -103,30 +108,32 @@ class LiveTable:
         """
         if position is not None:
             self._source.resume(position)
-        taken = 0
+            self._position = position
+        limit = None if self._limit is None else skip + self._limit
         try:
-            for records in self._source.batches(size):
+            for records in self._source.batches(size, limit):
                 if skip:
                     records, skip = _behind(records, skip)
-                if self._limit is not None:
-                    records = _first(records, self._limit - taken)
                 if not len(records.rows):
                     yield Chunk({}, np.zeros(0), self.names, records.rows, 0.0)
                     continue
-                taken += len(records.rows)
-                yield from self._encode(records)
-                if taken == self._limit:
-                    return
+                chunks = list(self._encode(records))
+                self.settled = False
+                yield from chunks[:-1]
+                # Taken now: the source may already read on when the last chunk is learnt.
+                self._position = self._source.position()
+                self.settled = True
+                yield chunks[-1]
         finally:
             self._source.close()
 
     def position(self) -> Any:
         """Where the stream can be taken up again; None if it cannot tell."""
-        return self._source.position()
+        return self._position
 
     def acknowledge(self) -> None:
-        """All rows so far have been learnt and need not come again."""
-        self._source.acknowledge()
+        """All rows up to `position` have been learnt and need not come again."""
+        self._source.acknowledge(self._position)
 
     def plain(self) -> dict[str, Any]:
         """How rows are encoded, as plain values that can be written to a file."""
@@ -177,7 +184,8 @@ class LiveTable:
         if self.target in self._seen:
             self._rows = _TRIED + 1
         elif self._rows > _TRIED:
-            close = difflib.get_close_matches(self.target, self._seen, n=1)
+            close = [name for name in self._seen if name.casefold() == self.target.casefold()]
+            close = close or difflib.get_close_matches(self.target, self._seen, n=1)
             hint = f"; did you mean {close[0]!r}?" if close else ""
             raise TableError(
                 f"{self.name}: no row so far has the column {self.target!r} with the labels{hint}"
@@ -295,15 +303,7 @@ def open_stream(path: str, kind: str | None = None, header: bool = True) -> Live
     return KafkaSource(path)
 
 
-def _first(records: Records, count: int) -> Records:
-    return _rows(records, slice(0, count)) if count < len(records.rows) else records
-
-
 def _behind(records: Records, skip: int) -> tuple[Records, int]:
     count = min(skip, len(records.rows))
-    return _rows(records, slice(count, None)), skip - count
-
-
-def _rows(records: Records, rows: slice) -> Records:
-    columns = {name: cells[rows] for name, cells in records.columns.items()}
-    return Records(records.rows[rows], columns)
+    columns = {name: cells[count:] for name, cells in records.columns.items()}
+    return Records(records.rows[count:], columns), skip - count

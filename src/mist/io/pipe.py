@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from io import TextIOWrapper
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from typing import IO, Any
 
@@ -61,9 +61,9 @@ class PipeSource(LiveSource):
         """The header of delimited text."""
         return self._names
 
-    def batches(self, size: int) -> Iterator[Records]:
-        """Yield records as soon as there are any, at most `size` at a time."""
-        ahead = Ahead(self._records(), _ROWS_AHEAD)
+    def batches(self, size: int, limit: int | None = None) -> Iterator[Records]:
+        """Yield records as soon as there are any, at most `size` at a time and `limit` in all."""
+        ahead = Ahead(islice(self._records(), limit), _ROWS_AHEAD)
         while (taken := ahead.take(size)) is not None:
             rows = [row for row, _ in taken]
             records: list[Any] = [record for _, record in taken]

@@ -132,6 +132,8 @@ class Table:
             yield chunk.part(slice(skip, None)) if skip else chunk
             skip = 0
 
+    settled = True
+
     def position(self) -> Any:
         """None: a file is taken up by the number of rows read."""
         return None
