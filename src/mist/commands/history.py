@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -109,6 +110,8 @@ class Curve:
         Points of an earlier run.
     stride : int
         Rows between two points at least.
+    last : sequence of int
+        The newest row and its value, which stay even where they are nearer than the stride.
     most : int
         Points that are kept at most.
 
@@ -126,20 +129,19 @@ class Curve:
         rows: NDArray[np.int64] | None = None,
         values: NDArray[np.int64] | None = None,
         stride: int = 1,
+        last: Sequence[int] = (),
         most: int = MOST_POINTS,
     ) -> None:
         self._rows: list[int] = [] if rows is None else rows.tolist()
         self._values: list[int] = [] if values is None else values.tolist()
         self._stride = stride
+        self._last = tuple(last)
         self._most = most
-        # The newest point stays even where it is nearer than the stride.
-        self._last: tuple[int, int] | None = None
 
     def add(self, row: int, value: int) -> None:
         """Take in the value after so many rows."""
-        self._last = None
+        self._last = (row, value)
         if self._rows and row - self._rows[-1] < self._stride:
-            self._last = (row, value)
             return
         self._rows.append(row)
         self._values.append(value)
@@ -149,13 +151,20 @@ class Curve:
 
     def points(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Rows and values of the points that were kept, and of the newest."""
-        row, value = ([], []) if self._last is None else ([self._last[0]], [self._last[1]])
-        return np.array(self._rows + row), np.array(self._values + value)
+        rows, values = list(self._rows), list(self._values)
+        if self._last and self._last[0] > rows[-1]:
+            rows.append(self._last[0])
+            values.append(self._last[1])
+        return np.array(rows, dtype=np.int64), np.array(values, dtype=np.int64)
 
     def state(self) -> dict[str, Any]:
         """The arguments that make a copy."""
-        rows, values = self.points()
-        return {"rows": rows, "values": values, "stride": self._stride}
+        return {
+            "rows": np.array(self._rows, dtype=np.int64),
+            "values": np.array(self._values, dtype=np.int64),
+            "stride": self._stride,
+            "last": self._last,
+        }
 
 
 def _means(rows: NDArray[Any], size: int) -> NDArray[Any]:

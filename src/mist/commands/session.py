@@ -46,6 +46,11 @@ class Session:
         self._before = self.done
         self._start = perf_counter()
 
+    @property
+    def learnt(self) -> int:
+        """Rows learnt so far; those without a label are not among them."""
+        return next(iter(self._trials.values())).learnt
+
     def state(self) -> dict[str, Any]:
         """All but the models, as plain values and arrays."""
         return {
@@ -67,9 +72,9 @@ class Session:
         list of list
             The predictions of each model.
         """
-        for label, row in zip(*np.unique(chunk.y, return_index=True), strict=True):
-            if chunk.known is None or chunk.known[row]:
-                self._first_rows.setdefault(label.item(), self.done + int(row))
+        learnt = chunk.y if chunk.known is None else chunk.y[chunk.known]
+        for label, row in zip(*np.unique(learnt, return_index=True), strict=True):
+            self._first_rows.setdefault(label.item(), self.learnt + int(row))
         answers = [trial.advance(chunk.X, chunk.y, chunk.known) for trial in self._trials.values()]
         self.done += len(chunk.y)
         return answers
@@ -97,8 +102,7 @@ class Session:
         Section
             With a border at the first row of each class but the first.
         """
-        learnt = next(iter(self._trials.values())).learnt
-        bare = self.done - learnt
+        bare = self.done - self.learnt
         borders = sorted((row, str(label)) for label, row in self._first_rows.items() if row)
         return Section(
             name,
