@@ -95,7 +95,8 @@ def run(options: RunOptions) -> None:
     _check(options, names)
     console = make_console()
     table = _open_live(options) if options.live else _open(options, console)
-    warm_up(names, categorical=bool(table.categorical))
+    # In a stream columns appear later, and earlier rows lack them.
+    warm_up(names, categorical=bool(table.categorical), missing=options.live)
     fault: TableError | None = None
     if isinstance(table, LiveTable) or options.order == "file":
         run_over = _Run(options, names, table, console)
@@ -198,7 +199,7 @@ class _Run:
         self._names = names
         self._table = table
         self._console = console
-        self._whole = True
+        self._whole = not options.live
         self._checkpoint: Checkpoint | None = None
         kept = None
         if options.checkpoint is not None:
