@@ -15,7 +15,7 @@ import argparse
 from pathlib import Path
 
 from mist.bench import PROTOCOLS, SUITES, default_methods, plan
-from mist.bench.figures import plot_ranks
+from mist.bench.figures import ranks_svg
 from mist.bench.inventory import dataset_table
 from mist.bench.outcomes import arrange, title_of
 from mist.bench.pairs import pair_tables
@@ -76,7 +76,7 @@ def page(suite, protocol, folder, images):
         parts.append("## All figures")
     figures = scores(outcomes, "final_accuracy")
     ranks = ranks_of(figures).mean(axis=0)
-    svg = plot_ranks(
+    svg = ranks_svg(
         [title_of(method) for method in figures.methods],
         ranks,
         critical_difference(len(figures.methods), len(figures.datasets)),

@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import time
+import warnings
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,7 @@ from mist.bench import MEASURES, SETTINGS, SUITES, plan, schedule
 from mist.bench.suites import PROTOCOLS
 from mist.cli import Protocol, Suite, app
 from mist.commands import bench as command
+from mist.commands import follow
 
 SCRIPT = Path(__file__).parents[1] / "benchmarks" / "kill_and_resume.py"
 SMALL = ("--models", "ncm", "--datasets", "iris", "--seeds", "1,2", "--jobs", "1")
@@ -284,6 +286,27 @@ def test_an_interrupt(monkeypatch, option, hint):
     assert stopped == "stopped"
 
 
+def test_an_interrupt_between_two_results_ends_the_work_without_a_word(monkeypatch):
+    quiet = []
+
+    def watched(*arguments, **options):
+        try:
+            yield from schedule.iter_grid(*arguments, **options)
+        finally:
+            quiet.append(any("still being processed" in str(f[1]) for f in warnings.filters))
+
+    def note(step):
+        if step.done == 1:
+            raise KeyboardInterrupt
+        return ""
+
+    monkeypatch.setattr(schedule, "perform", record)
+    monkeypatch.setattr(follow, "iter_grid", watched)
+    monkeypatch.setattr(follow, "_note", note)
+    assert bench(*SMALL).exit_code == 130
+    assert quiet == [True]
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="no process groups there")
 def test_an_interrupt_of_the_real_processes(here):
     arguments = [sys.executable, "-m", "mist.cli", "bench", "--seeds", "1", "--jobs", "2"]
@@ -303,8 +326,10 @@ def test_an_interrupt_of_the_real_processes(here):
     stdout, stderr = grid.communicate(timeout=60)
     assert grid.returncode == 130, stderr
     assert stdout == ""
-    kept, stopped = stderr.splitlines()
+    # On a busy machine the first result takes longer than the time between two notices.
+    *notices, kept, stopped = stderr.splitlines()
     total = len(plan("quick", seeds=[1]))
+    assert all(re.match(rf"\d+ of {total} runs", notice) for notice in notices), stderr
     where = f"of {total} runs are kept in mist-bench"
     assert re.fullmatch(rf"\d+ {where}: the same command goes on", kept)
     assert stopped == "stopped"

@@ -14,14 +14,16 @@ if TYPE_CHECKING:
     from mist.classifier import MistClassifier
     from mist.forest import MistForest
     from mist.persistence import load
+    from mist.sketch import QuantileSketch
 
 _HOMES = {
     "MistClassifier": "mist.classifier",
     "MistForest": "mist.forest",
+    "QuantileSketch": "mist.sketch",
     "load": "mist.persistence",
 }
 
-__all__ = ["MistClassifier", "MistForest", "__version__", "load"]
+__all__ = ["MistClassifier", "MistForest", "QuantileSketch", "__version__", "load"]
 
 
 def __getattr__(name: str) -> Any:

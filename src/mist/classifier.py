@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple, Self
+from copy import deepcopy
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
@@ -14,11 +15,13 @@ from sklearn.utils.metaestimators import available_if
 from mist.engine import inspection
 from mist.engine.compiled import compiles
 from mist.engine.conformity import count_masses, new_conformity, write_p_values
-from mist.engine.growth import Split, SplitRule, learn
+from mist.engine.forking import fork
+from mist.engine.growth import Split, SplitRule, learn, split_where_due
 from mist.engine.inheritance import n_splits
 from mist.engine.leafmodel import LeafModel
 from mist.engine.leaves.registry import leaf_model
 from mist.engine.marginal import write_marginals
+from mist.engine.merging import merged
 from mist.engine.state import (
     N_LEARNT,
     N_LEAVES,
@@ -31,8 +34,10 @@ from mist.engine.state import (
 )
 from mist.engine.stream import first_missing, leaf_nodes, predict_rows, write_densities
 from mist.estimator import Saveable, size_of, take_over, without_trace
+from mist.inspection import Explanation, explain, feature_importances, to_frame
 from mist.labels import Labels
 from mist.leaves import gini_impurity, mean_classes, weighted_impurity
+from mist.merging import check_alike, check_partner, codes_in
 from mist.options import (
     CHOICES,
     COUNTS_OR_NONE,
@@ -56,6 +61,9 @@ from mist.rows import (
 )
 from mist.single import UNKNOWN, Single
 from mist.tables import named_columns, numbers
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 _NO_LIMIT = 2**31 - 1
 _OPTIONS = (*CHOICES, *RANGES, *COUNTS_OR_NONE, *SWITCHES, "max_features")
@@ -256,6 +264,8 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
         The nodes.
     split_log_ : list of Split
         Splits in order of time.
+    feature_importances_ : ndarray of float64, shape (n_features_in_,)
+        Share of each column in what the splits have gained.
 
     Notes
     -----
@@ -290,6 +300,8 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
     """
 
     _single: Single | None = None
+    _state: State
+    _splits: list[Split]
 
     def __init__(
         self,
@@ -481,6 +493,7 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
         >>> model.prequential([[0.0], [9.0], [0.1], [9.1]], [0, 1, 0, 1])
         array([0, 0, 0, 1])
         """
+        self._check_whole()
         return self._test_then_train(self._admit(X, y, None, sample_weight, predict=True))
 
     def _test_then_train(self, batch: Batch) -> Array:
@@ -578,6 +591,118 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
             self._note(made)
         return self
 
+    # --- merging ----------------------------------------------------------------------------
+
+    def fork(self, number: int = 0) -> Self:
+        """Make a model with the same tree that has learnt nothing, to learn a part of the rows.
+
+        Forks learn beside each other, in other processes if you like, and never split; `merge`
+        adds what they have learnt. A fork answers nothing itself.
+
+        Parameters
+        ----------
+        number : int, default=0
+            Give forks that learn different rows different numbers: then their random bits are
+            independent.
+
+        Returns
+        -------
+        MistClassifier
+            Shares no memory with this one.
+
+        Raises
+        ------
+        NotFittedError
+            If nothing was learnt yet: models that start without rows need no common tree.
+
+        Examples
+        --------
+        >>> X, y = np.array([[0.0], [1.0], [9.0], [8.0]]), np.array(["a", "a", "b", "b"])
+        >>> model = MistClassifier().fit(X[::2], y[::2])
+        >>> part = model.fork().partial_fit(X[1::2], y[1::2])
+        >>> model.merge(part).n_rows_
+        4
+        """
+        self._fitted()
+        return self._fork(number)
+
+    def _fork(self, number: int) -> Self:
+        out = type(self)(**self.get_params(deep=False))
+        copied = {name: vars(self)[name] for name in _LEARNT if name in vars(self)}
+        for name, value in deepcopy({**copied, "_state": None, "_splits": []}).items():
+            setattr(out, name, value)
+        out._state = fork(self._state, number)
+        return out
+
+    def merge(self, other: Self) -> Self:
+        """Learn all that another model has learnt, without its rows.
+
+        The other model is a `fork` of this one, or of one with the same tree: then what it has
+        learnt since is added. Or it has learnt other rows from the start, perhaps of other classes.
+        Weights, counts and moments are added exactly, but for rounding; quantile sketches are
+        merged within their error; mixtures are joined and reduced, an approximation. Where the
+        trees have split differently, the splits of the one with more leaves stay, and what the
+        leaves of the other know is divided at every threshold that cuts them, as at a split.
+
+        Parameters
+        ----------
+        other : MistClassifier
+            A model with the same options and columns; it is not changed. Its labels may be others.
+
+        Returns
+        -------
+        self
+            Leaves that are due for a split are examined when the next row reaches them.
+
+        Raises
+        ------
+        TypeError
+            If the other is no model of this kind.
+        ValueError
+            If options or columns differ, labels would mix text and numbers, or both are copies of a
+            model that had split before, whose rows would count twice; then nothing is changed.
+            Copies of a model that has not split yet are not told from others: use forks.
+
+        Examples
+        --------
+        >>> X, y = np.array([[0.0], [0.2], [9.0], [8.8]]), np.array(["a", "a", "b", "b"])
+        >>> model = MistClassifier().fit(X[:2], y[:2])
+        >>> model.merge(MistClassifier().fit(X[2:], y[2:])).predict([[0.1], [9.1]])
+        array(['a', 'b'], dtype='<U1')
+        """
+        check_partner(self, other)
+        with without_trace(self):
+            self._check_rule()
+            if not hasattr(other, "_state"):
+                return self
+            if not hasattr(self, "_state"):
+                self._begin_as(other)
+            check_alike(self, other)
+            codes = codes_in(self._labels, other._labels)
+        self.classes_ = self._labels.classes
+        self._take_in(other, codes)
+        return self
+
+    def _begin_as(self, other: Self) -> None:
+        """Empty state for the columns of another model."""
+        for name in ("_keys", "n_features_in_", "feature_names_in_"):
+            if name in vars(other):
+                setattr(self, name, vars(other)[name])
+        self._labels = Labels()
+        self._begin(other._order.copy(), other._state.options.n_numeric)
+
+    def _take_in(self, other: Self, codes: Array) -> None:
+        """Merge with a model that was checked; ``codes`` tells its classes here."""
+        before, n_codes = self._state, len(self._labels.columns)
+        # Set anew, though it may be the same: single rows have to take the long way once.
+        self._state = merged(before, other._state, codes, n_codes, self.inheritance)
+        if self._state is not before:
+            self._splits = list(other._splits)
+
+    def _split_where_due(self) -> None:
+        """Examine all leaves that are due, as when their next row comes."""
+        self._note(split_where_due(self._state, self._rule))
+
     def _admit_one(self, x: Any, y: Any, sample_weight: float) -> Batch:
         """`_admit` for one row."""
         names = self._names_with(x) if isinstance(x, Mapping) else None
@@ -656,9 +781,13 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
         """Empty state for rows of so many columns."""
         categorical = categorical_columns(self, self.categorical_features, n_features)
         numeric = np.setdiff1d(np.arange(n_features), categorical)
-        self._order = np.concatenate([numeric, categorical])
-        self._splits: list[Split] = []
-        self._state = self._new_state(n_features, numeric.size, seed_of(self.random_state))
+        self._begin(np.concatenate([numeric, categorical]), numeric.size)
+
+    def _begin(self, order: Array, n_numeric: int) -> None:
+        """Empty state for columns in the engine's order."""
+        self._order = order
+        self._splits = []
+        self._state = self._new_state(len(order), n_numeric, seed_of(self.random_state))
 
     def _new_state(self, n_features: int, n_numeric: int, seed: int) -> State:
         limit, kind = self.max_classes_per_leaf, leaf_model(self.leaf, n_numeric)
@@ -966,17 +1095,30 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
             )
         return self._state
 
+    def _whole(self) -> State:
+        """The state of a model that can answer."""
+        state = self._fitted()
+        self._check_whole()
+        return state
+
+    def _check_whole(self) -> None:
+        if hasattr(self, "_state") and self._state.began is not None:
+            raise ValueError(
+                "a fork has only what it learnt itself, and answers nothing: merge it into the "
+                "model that it is a fork of, and ask that"
+            )
+
     def _checked(self, X: Any) -> tuple[Array, bool]:
         """Rows to be answered, and whether no value is missing."""
-        state = self._fitted()
+        state = self._whole()
         X, whole = survey_rows(self, X, reset=False)
         return self._ready(X, state), whole
 
     def _row_to_answer(self, x: Any) -> Array:
-        return self._ready(self._one_row(x), self._state)
+        return self._ready(self._one_row(x), self._whole())
 
     def _table_to_answer(self, X: Any) -> Array:
-        state, table = self._fitted(), named_columns(X, "predicting")
+        state, table = self._whole(), named_columns(X, "predicting")
         names = self._names() if self._has_names() else self._names_with(table)
         return self._ready(self._rows_of(table, names), state)
 
@@ -1063,7 +1205,7 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
         """
         single = self._single
         enough = single is not None and single.holds and single.checked >= checked
-        if not enough and compiles() and self._has_learnt():
+        if not enough and compiles() and self._has_learnt() and self._state.began is None:
             self._single = Single(self, checked)
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -1166,6 +1308,28 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
         """Splits in order of time."""
         self._fitted()
         return list(self._splits)
+
+    @property
+    def feature_importances_(self) -> Array:
+        """Share of each column in what the splits have gained, see `mist.inspection`."""
+        return feature_importances(self)
+
+    def explain(self, x: Any, *, top: int | None = 5) -> Explanation:
+        """Say why one row gets its answer: the way to the leaf, and the evidence of each value.
+
+        See `mist.inspection.explain` for parameters, what is returned, and errors.
+
+        Examples
+        --------
+        >>> model = MistClassifier("gaussian").fit([[0.0], [1.0], [8.0], [9.0]], list("aabb"))
+        >>> model.explain([2.0]).prediction
+        'a'
+        """
+        return explain(self, x, top=top)
+
+    def to_frame(self) -> DataFrame:
+        """All nodes as a data frame, see `mist.inspection.to_frame`."""
+        return to_frame(self)
 
     def leaf_summary(self) -> list[LeafRow]:
         """All leaves as rows of a table, from left to right.

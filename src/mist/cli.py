@@ -291,6 +291,23 @@ def predict(
 
 
 @app.command()
+def inspect(
+    file: Annotated[Path, typer.Argument(help="File of a model.", show_default=False)],
+    tree: Annotated[
+        bool, typer.Option("--tree", help="Show the tree, or every tree of a forest, as text.")
+    ] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print all as one value of JSON.")
+    ] = False,
+) -> None:
+    """Check the file of a model, and show what is in it."""
+    with _tidy_errors():
+        from mist.commands.inspect import inspect as inspect_file
+
+        inspect_file(file, tree=tree, as_json=as_json)
+
+
+@app.command()
 def bench(
     suite: Annotated[
         Suite, typer.Option(help="Which data sets, and which methods unless named.")
@@ -432,6 +449,35 @@ def _integers(option: str, given: list[str] | None) -> list[int]:
         if not text.isdecimal():
             raise ValueError(f"{option} {text}: a seed is a whole number from 0 on")
     return [int(text) for text in texts]
+
+
+@app.command()
+def explain(
+    model: Annotated[
+        Path, typer.Argument(help="File of a MistClassifier, as saved.", show_default=False)
+    ],
+    row: Annotated[
+        str | None,
+        typer.Option(
+            help="The row as JSON: an object of values by column, or a list.", show_default=False
+        ),
+    ] = None,
+    csv: Annotated[
+        Path | None, typer.Option(help="CSV file that the row is in.", show_default=False)
+    ] = None,
+    line: Annotated[
+        int, typer.Option(min=1, help="Its line in that file; the first has the names.")
+    ] = 2,
+    top: Annotated[int, typer.Option(min=1, help="Most probable classes to compare.")] = 3,
+) -> None:
+    """Say why a saved model answers a row as it does."""
+    with _tidy_errors():
+        from mist.commands.explain import explain_row, row_of_csv, row_of_text
+
+        if (row is None) == (csv is None):
+            raise ValueError("mist explain needs a row: give either --row or --csv")
+        given = row_of_text(row or "") if csv is None else row_of_csv(csv, line)
+        typer.echo(str(explain_row(model, given, top)))
 
 
 @data_app.command("list")

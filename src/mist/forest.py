@@ -19,7 +19,9 @@ from mist.classifier import Batch, MistClassifier
 from mist.companion import Companion
 from mist.engine.random import TREES, draw, resample
 from mist.estimator import Saveable, size_of, take_over, without_trace
+from mist.inspection.importances import mean_importances
 from mist.labels import Labels
+from mist.merging import check_alike, check_partner, codes_in
 from mist.options import seed_of
 from mist.pooling import blend, mean_posterior
 from mist.presets import FOREST_TREE
@@ -79,7 +81,8 @@ class MistForest(ClassifierMixin, Saveable, BaseEstimator):
     feature_names_in_ : ndarray of str, shape (n_features_in_,)
         Column names; only if the rows came with names.
     trees_ : list of MistClassifier
-        The trees, to look at. They share their labels, so none may learn on its own.
+        The trees, to look at, as by ``forest.trees_[0].explain(x)``. They share their labels, so
+        none may learn on its own.
     n_rows_ : int
         Rows learnt.
     n_leaves_, n_splits_ : int
@@ -88,6 +91,8 @@ class MistForest(ClassifierMixin, Saveable, BaseEstimator):
         Depth of the deepest tree.
     leaf_impurity_, classes_per_leaf_ : float
         Means over the trees of what `MistClassifier` reports.
+    feature_importances_ : ndarray of float64, shape (n_features_in_,)
+        Mean over the trees that have split; the discriminant on random features has no part in it.
     nbytes : int
         Exact bytes of all arrays that hold what was learnt.
 
@@ -338,6 +343,113 @@ class MistForest(ClassifierMixin, Saveable, BaseEstimator):
         self._learn(batch)
         self._teach(batch)
         return self
+
+    # --- merging ----------------------------------------------------------------------------
+
+    def fork(self, number: int = 0) -> Self:
+        """Make a forest of forks of the trees, to learn a part of the rows; see `merge`.
+
+        Parameters
+        ----------
+        number : int, default=0
+            Give forks that learn different rows different numbers.
+
+        Returns
+        -------
+        MistForest
+            Its trees have learnt nothing, never split and answer nothing.
+
+        Raises
+        ------
+        NotFittedError
+            If nothing was learnt yet.
+        ValueError
+            With random features: the discriminant on them is not merged.
+        """
+        self._fitted()
+        return self._fork(number)
+
+    def _fork(self, number: int) -> Self:
+        self._check_no_companion()
+        out = type(self)(**self.get_params(deep=False))
+        out.trees_ = [tree._fork(number) for tree in self.trees_]
+        for tree in out.trees_[1:]:
+            take_over(tree, out.trees_[0], _KNOWN)
+        take_over(out, out.trees_[0], _KNOWN)
+        out._companion = None
+        out._masses, out._n_rows = np.zeros(len(self._masses)), 0
+        return out
+
+    def merge(self, other: Self) -> Self:
+        """Learn all that another forest has learnt, tree by tree; see `MistClassifier.merge`.
+
+        Parameters
+        ----------
+        other : MistForest
+            A forest with as many trees and the same options and columns; it is not changed.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        TypeError
+            If the other is no forest.
+        ValueError
+            If options or columns differ, with random features, and as for a tree; then nothing is
+            changed.
+
+        Examples
+        --------
+        >>> X, y = np.array([[0.0], [0.2], [9.0], [8.8]]), np.array(["a", "a", "b", "b"])
+        >>> model = MistForest(n_trees=2).fit(X[:2], y[:2])
+        >>> model.merge(MistForest(n_trees=2).fit(X[2:], y[2:])).predict([[0.1], [9.1]])
+        array(['a', 'b'], dtype='<U1')
+        """
+        check_partner(self, other)
+        with without_trace(self):
+            self._check_options()
+            if not hasattr(other, "trees_"):
+                return self
+            for name in ("n_trees", "bootstrap", "random_features"):
+                mine, theirs = getattr(self, name), getattr(other, name)
+                if mine != theirs:
+                    raise ValueError(f"forests to be merged differ in {name}: {mine} and {theirs}")
+            self._check_no_companion()
+            planted = hasattr(self, "trees_")
+            if not planted:
+                self._plant()
+                for tree, theirs in zip(self.trees_, other.trees_, strict=True):
+                    tree._check_rule()
+                    tree._begin_as(theirs)
+            first = self.trees_[0]
+            for tree, theirs in zip(self.trees_, other.trees_, strict=True):
+                check_alike(tree, theirs)
+            codes = codes_in(first._labels, other._labels)
+        first.classes_ = first._labels.classes
+        for tree in self.trees_[1:]:
+            take_over(tree, first, _KNOWN)
+        take_over(self, first, _KNOWN)
+        for tree, theirs in zip(self.trees_, other.trees_, strict=True):
+            tree._take_in(theirs, codes)
+        self._masses = np.append(self._masses, np.zeros(len(first._labels.columns)))
+        self._masses = self._masses[: len(first._labels.columns)]
+        self._masses[codes] += other._masses
+        self._n_rows += other._n_rows
+        return self
+
+    def _check_no_companion(self) -> None:
+        if self.random_features:
+            raise ValueError(
+                f"random_features={self.random_features}: the discriminant on random features is "
+                "scaled by its own first rows, and is not merged; merge forests with "
+                "random_features=0"
+            )
+
+    def _split_where_due(self) -> None:
+        """Examine all leaves that are due, in all trees."""
+        self._each(methodcaller("_split_where_due"))
 
     def _admit(self, check: Callable[[MistClassifier], Batch]) -> Batch:
         """Let the first tree check what is to be learnt; the others follow it.
@@ -653,6 +765,12 @@ class MistForest(ClassifierMixin, Saveable, BaseEstimator):
     def classes_per_leaf_(self) -> float:
         """Mean over the trees of the mean number of classes with mass at a leaf."""
         return _mean(self._of_trees("classes_per_leaf_"))
+
+    @property
+    def feature_importances_(self) -> Array:
+        """Mean share of each column in what the splits of a tree have gained."""
+        importances = self._of_trees("feature_importances_")
+        return mean_importances(importances, self.n_features_in_)
 
     @property
     def nbytes(self) -> int:

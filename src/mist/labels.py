@@ -161,6 +161,11 @@ class Labels:
         """The code of every plain label that was learnt."""
         return self._codes
 
+    @property
+    def declared(self) -> frozenset[Any]:
+        """The plain labels that no row had so far."""
+        return frozenset(self._declared)
+
     def encode(self, labels: Iterable[Any]) -> Array:
         """Return codes of plain labels, -1 for one that was never learnt."""
         return np.array([self._codes.get(label, -1) for label in labels], dtype=np.int64)

@@ -7,14 +7,13 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from scipy.sparse import issparse
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, column_or_1d, validate_data
 
 from mist.engine.single import LARGEST, LARGEST_WEIGHT
 from mist.engine.stream import first_missing, survey
 from mist.labels import PLAIN, check_one_kind, plain_label
-from mist.tables import as_frame, check_dense_size, frame_columns, numbers, text_refused
+from mist.tables import as_frame, dense, frame_columns, numbers, text_refused
 
 Array = np.ndarray[Any, Any]
 
@@ -70,23 +69,18 @@ def _numbers(estimator: Any, X: Any, reset: bool) -> Array:
         names, columns = frame_columns(frame)
         table = numbers(columns, names, len(frame))
         return check_array(table, ensure_all_finite=False, estimator=estimator, input_name="X")
-    sparse = issparse(X)
-    if sparse:
-        check_dense_size(X)
     try:
-        X = validate_data(
+        return validate_data(
             estimator,
-            X,
+            dense(X),
             reset=reset,
             dtype=np.float64,
             order="C",
             ensure_all_finite=False,
-            accept_sparse="csr",
         )
     except ValueError as fault:
         refused = text_refused(X) if "could not convert string" in str(fault) else None
         raise (fault if refused is None else ValueError(refused)) from None
-    return X.toarray() if sparse else X
 
 
 def _is_as_expected(estimator: Any, X: Any) -> bool:

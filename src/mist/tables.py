@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 
 Array = np.ndarray[Any, Any]
 
@@ -19,7 +20,7 @@ __all__ = [
     "as_frame",
     "as_numbers",
     "cells_of",
-    "check_dense_size",
+    "dense",
     "frame_columns",
     "is_category",
     "is_missing",
@@ -179,7 +180,7 @@ def is_missing(cell: Any) -> bool:
 
 
 def is_number(cell: Any) -> bool:
-    """Whether a cell is a number: of Python or NumPy, or a decimal or a fraction."""
+    """Whether a cell is a number of Python, NumPy, or the like, such as a decimal."""
     return not isinstance(cell, str | bytes) and hasattr(cell, "__float__")
 
 
@@ -243,8 +244,16 @@ def numbers(columns: Sequence[Any], names: Sequence[Any], n_rows: int) -> Array:
     return out
 
 
-def check_dense_size(X: Any) -> None:
-    """Refuse a sparse matrix that takes too much memory once its zeros are written out."""
+def dense(X: Any) -> Any:
+    """A sparse matrix with its zeros written out; everything else as it is.
+
+    Raises
+    ------
+    ValueError
+        If that would take more than `MOST_DENSE` bytes.
+    """
+    if not issparse(X):
+        return X
     n_rows, n_columns = X.shape
     most = max(1, MOST_DENSE // (8 * max(1, n_columns)))
     if n_rows > most:
@@ -253,6 +262,7 @@ def check_dense_size(X: Any) -> None:
             f"{8 * n_rows * n_columns / 2**30:.1f} GiB of at most {MOST_DENSE / 2**30:g}: pass at "
             f"most {most} rows at a time"
         )
+    return X.toarray()
 
 
 def text_refused(X: Any) -> str | None:

@@ -9,7 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mist.baselines import METHODS
-from mist.bench.figures import Point, _place, _stack, front, plot_pareto, plot_ranks
+from mist.bench.figures import costs_svg, ranks_svg
+from mist.plotting.costs import Point, _place, front
+from mist.plotting.ranks import _stack
 
 SVG = "{http://www.w3.org/2000/svg}"
 small = st.integers(0, 4).map(float)
@@ -80,7 +82,7 @@ def test_numbers_cover_neither_each_other_nor_points(places, width):
 def test_ranks_name_every_method_within_the_drawing(n_methods, difference):
     titles = [method.title for method in METHODS.values()][:n_methods]
     ranks = np.linspace(1, n_methods, n_methods)
-    box, found = read(plot_ranks(titles, ranks, difference))
+    box, found = read(ranks_svg(titles, ranks, difference))
     texts = [text for text, _, _ in found]
     assert all(texts.count(title) == 1 for title in titles)
     assert f"critical difference {difference:.2f}" in texts
@@ -93,8 +95,8 @@ def test_ranks_name_every_method_within_the_drawing(n_methods, difference):
 
 
 def test_ranks_are_ordered_whatever_the_order_of_methods():
-    svg = plot_ranks(["worst", "best", "middle"], [2.9, 1.1, 2.0], 0.5)
-    assert svg == plot_ranks(["best", "middle", "worst"], [1.1, 2.0, 2.9], 0.5)
+    svg = ranks_svg(["worst", "best", "middle"], [2.9, 1.1, 2.0], 0.5)
+    assert svg == ranks_svg(["best", "middle", "worst"], [1.1, 2.0, 2.9], 0.5)
     assert [word for word in words(svg) if word in ("1.10", "2.00", "2.90")] == [
         "1.10",
         "2.00",
@@ -103,8 +105,8 @@ def test_ranks_are_ordered_whatever_the_order_of_methods():
 
 
 def test_long_names_widen_the_drawing_and_ties_are_drawn():
-    short, _ = read(plot_ranks(["a", "b"], [1.5, 1.5], 1.0))
-    long, _ = read(plot_ranks(["a" * 60, "b" * 60], [1.5, 1.5], 1.0))
+    short, _ = read(ranks_svg(["a", "b"], [1.5, 1.5], 1.0))
+    long, _ = read(ranks_svg(["a" * 60, "b" * 60], [1.5, 1.5], 1.0))
     assert long[2] > short[2] + 100
 
 
@@ -129,7 +131,7 @@ def points(n, **changes):
 
 @pytest.mark.parametrize("n", [1, 3, 8])
 def test_few_methods_are_named_in_both_panels(n):
-    box, found = read(plot_pareto(points(n)))
+    box, found = read(costs_svg(points(n)))
     for point in points(n):
         assert [text for text, _, _ in found].count(point.title) == 2
     assert all(0 <= x <= box[2] and 0 <= y <= box[3] for _, x, y in found)
@@ -138,7 +140,7 @@ def test_few_methods_are_named_in_both_panels(n):
 @pytest.mark.parametrize("n", [9, 17, 28])
 def test_many_methods_are_numbered_by_accuracy_and_listed(n):
     many = points(n)
-    box, found = read(plot_pareto(many))
+    box, found = read(costs_svg(many))
     assert all(0 <= x <= box[2] and 0 <= y <= box[3] for _, x, y in found)
     texts = [text for text, _, _ in found]
     ordered = sorted(many, key=lambda point: -point.accuracy)
@@ -153,20 +155,20 @@ def test_many_methods_are_numbered_by_accuracy_and_listed(n):
 def test_methods_without_a_size_or_rate_are_left_out_of_that_panel():
     ncm = Point("NCM", "other", 0.8, None, 1e5)
     slda = Point("SLDA", "other", 0.7, 10.0, None)
-    texts = words(plot_pareto([ncm, slda, Point("VFDT", "tree", 0.6, 5.0, 1e4)]))
+    texts = words(costs_svg([ncm, slda, Point("VFDT", "tree", 0.6, 5.0, 1e4)]))
     assert [texts.count(name) for name in ("NCM", "SLDA", "VFDT")] == [1, 1, 2]
     assert "not known of any method" not in texts
-    texts = words(plot_pareto([ncm]))
+    texts = words(costs_svg([ncm]))
     assert texts.count("NCM") == 1
     assert "not known of any method" in texts
 
 
 def test_groups_that_occur_are_explained():
-    texts = words(plot_pareto(points(list(METHODS).index("vfdt") + 1)))
+    texts = words(costs_svg(points(list(METHODS).index("vfdt") + 1)))
     assert "MIST trees" in texts
     assert "other trees" in texts
     assert "no trees" not in texts
-    everything = set(words(plot_pareto(points(len(METHODS)), accuracy="mean recall")))
+    everything = set(words(costs_svg(points(len(METHODS)), label="mean recall")))
     assert {"MIST trees", "other trees", "no trees", "MIST with a part exchanged"} <= everything
     assert "mean recall" in everything
 
@@ -174,8 +176,8 @@ def test_groups_that_occur_are_explained():
 @pytest.mark.parametrize(
     "svg",
     [
-        plot_ranks(["<b>&", "$x$", "two\nlines"], [1.0, 2.0, 3.0], 0.5),
-        plot_pareto([Point(name, "ours", 0.5, 1.0, 1.0) for name in ("<b>&", "$x$", "two\nlines")]),
+        ranks_svg(["<b>&", "$x$", "two\nlines"], [1.0, 2.0, 3.0], 0.5),
+        costs_svg([Point(name, "ours", 0.5, 1.0, 1.0) for name in ("<b>&", "$x$", "two\nlines")]),
     ],
 )
 def test_names_are_texts_and_ink_comes_from_the_page(svg):
@@ -196,12 +198,12 @@ def test_every_group_of_methods_can_be_drawn():
         (lambda: Point("x", "ours", math.nan, None, None), "accuracy of 'x'"),
         (lambda: Point("x", "ours", 0.5, 0.0, None), "kilobytes of 'x' must be positive"),
         (lambda: Point("x", "ours", 0.5, None, math.inf), "rows_per_second of 'x'"),
-        (lambda: plot_pareto([]), "at least one method"),
-        (lambda: plot_ranks(["a"], [1.0], 1.0), "two methods or more, got 1"),
-        (lambda: plot_ranks(["a", "b"], [1.0], 1.0), "two methods or more, got 2"),
-        (lambda: plot_ranks(["a", "b"], [0.5, 2.0], 1.0), "between 1 and 2"),
-        (lambda: plot_ranks(["a", "b"], [1.0, math.nan], 1.0), "between 1 and 2"),
-        (lambda: plot_ranks(["a", "b"], [1.0, 2.0], 0.0), "difference must be positive"),
+        (lambda: costs_svg([]), "at least one method"),
+        (lambda: ranks_svg(["a"], [1.0], 1.0), "two methods or more, got 1"),
+        (lambda: ranks_svg(["a", "b"], [1.0], 1.0), "two methods or more, got 2"),
+        (lambda: ranks_svg(["a", "b"], [0.5, 2.0], 1.0), "between 1 and 2"),
+        (lambda: ranks_svg(["a", "b"], [1.0, math.nan], 1.0), "between 1 and 2"),
+        (lambda: ranks_svg(["a", "b"], [1.0, 2.0], 0.0), "difference must be positive"),
     ],
 )
 def test_what_is_refused(call, match):

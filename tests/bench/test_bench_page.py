@@ -7,12 +7,13 @@ import pytest
 
 from bench_records import plan, record, records_of
 from mist.bench import Record
-from mist.bench.curves import average, plot_curves, plot_tasks
+from mist.bench.figures import curves_svg, tasks_svg
 from mist.bench.outcomes import arrange
 from mist.bench.page import render_bench, write_reports
 from mist.bench.scores import scores
 from mist.bench.sentences import headline
 from mist.bench.tables import Table
+from mist.plotting import average_curves
 from outline import Outline, assert_self_contained
 
 MADE = datetime(2025, 3, 1, 12, 30)
@@ -258,32 +259,32 @@ def test_reports_are_written_whole(tmp_path):
 
 
 def test_curves_are_averaged_where_seeds_were_measured_elsewhere():
-    curve = average("x", [([10, 20], [0.25, 0.75]), ([0, 40], [0.0, 1.0])])
+    curve = average_curves("x", [([10, 20], [0.25, 0.75]), ([0, 40], [0.0, 1.0])])
     np.testing.assert_array_equal(curve.rows, [10, 20])
     np.testing.assert_allclose(curve.mean, [0.25, 0.625])
     np.testing.assert_allclose(curve.spread, [0.0, 0.125])
-    gap = average("x", [([1, 2, 3], [0.5, np.nan, 1.0])])
+    gap = average_curves("x", [([1, 2, 3], [0.5, np.nan, 1.0])])
     np.testing.assert_array_equal(gap.rows, [1, 3])
-    long = average("x", [(np.arange(5000), np.linspace(0, 1, 5000))])
+    long = average_curves("x", [(np.arange(5000), np.linspace(0, 1, 5000))])
     assert len(long.rows) == 200
     assert (long.rows[0], long.rows[-1]) == (0, 4999)
-    assert average("x", []) is None
+    assert average_curves("x", []) is None
 
 
 def test_drawings_of_nothing_are_refused():
     with pytest.raises(ValueError, match="at least one curve"):
-        plot_curves([], "accuracy", [])
+        curves_svg([], "accuracy", [])
     with pytest.raises(ValueError, match="heat map of 2 methods"):
-        plot_tasks(["a", "b"], [[0.5]])
+        tasks_svg(["a", "b"], [[0.5]])
     with pytest.raises(ValueError, match="heat map of 0 methods"):
-        plot_tasks([], [])
+        tasks_svg([], [])
 
 
 def test_many_tasks_have_no_numbers_in_their_cells():
-    many = plot_tasks(["a"], np.full((1, 100), 0.25))
+    many = tasks_svg(["a"], np.full((1, 100), 0.25))
     assert "0.25" not in many
-    assert "0.25" in plot_tasks(["a"], np.full((1, 10), 0.25))
+    assert "0.25" in tasks_svg(["a"], np.full((1, 10), 0.25))
     borders = list(range(100))
-    curve = average("a", [([0, 100], [0.5, 0.5])])
-    assert plot_curves([curve], "y", borders) == plot_curves([curve], "y", [])
-    assert plot_curves([curve], "y", borders[:50]) != plot_curves([curve], "y", [])
+    curve = average_curves("a", [([0, 100], [0.5, 0.5])])
+    assert curves_svg([curve], "y", borders) == curves_svg([curve], "y", [])
+    assert curves_svg([curve], "y", borders[:50]) != curves_svg([curve], "y", [])

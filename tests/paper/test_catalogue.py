@@ -4,6 +4,7 @@ from itertools import pairwise
 import pytest
 from matplotlib.figure import Figure
 
+from drawn import assert_told_apart
 from mist.baselines import METHODS
 from mist.bench.record import Record, Run, Trial
 from mist.bench.suites import SETTINGS
@@ -112,6 +113,8 @@ def test_every_item_shows_what_was_run(name):
         assert drawing.alt.endswith(".")
         assert drawing.caption.endswith(".")
         assert drawing.figure.axes[0].has_data()
+        for axes in drawing.figure.axes:
+            assert_told_apart(axes)
 
 
 @pytest.mark.parametrize("table", PRINTED)

@@ -49,7 +49,9 @@ def render_bench(
     made: datetime | None = None,
     comparison: Sequence[Table] = (),
 ) -> str:
-    """Return the report of a grid as one HTML text that needs no other file and no script.
+    """Return the report of a grid as one HTML text that needs no other file.
+
+    Its one script sorts tables; where scripts are not allowed they stay as they are.
 
     Parameters
     ----------

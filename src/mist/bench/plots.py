@@ -67,7 +67,7 @@ def rank_plots(figures: Scores) -> list[Plot]:
     """
     if len(figures.methods) < 2 or len(figures.datasets) < 2:
         return []
-    from mist.bench.figures import plot_ranks
+    from mist.bench.figures import ranks_svg
 
     titles = [title_of(method) for method in figures.methods]
     ranks = ranks_of(figures).mean(axis=0)
@@ -80,7 +80,7 @@ def rank_plots(figures: Scores) -> list[Plot]:
         Plot(
             "Mean ranks and critical difference",
             embed(
-                plot_ranks(titles, ranks, difference),
+                ranks_svg(titles, ranks, difference),
                 "ranks",
                 f"Critical-difference plot of mean ranks on final accuracy: {listed}. "
                 f"The critical difference is {difference:.2f}.",
@@ -120,7 +120,8 @@ def cost_plots(outcomes: Outcomes, figures: Scores) -> list[Plot]:
     """
     if len(figures.methods) < 2:
         return []
-    from mist.bench.figures import Point, plot_pareto
+    from mist.bench.figures import costs_svg
+    from mist.plotting import Point
 
     points = [
         Point(
@@ -144,7 +145,7 @@ def cost_plots(outcomes: Outcomes, figures: Scores) -> list[Plot]:
         Plot(
             "Accuracy against memory and speed",
             embed(
-                plot_pareto(points),
+                costs_svg(points),
                 "costs",
                 "Scatter plots of mean final accuracy against the size of the model and against "
                 f"rows per second, methods at the front filled: {listed}.",
@@ -190,8 +191,9 @@ def curve_plots(outcomes: Outcomes, dataset: str, prefix: str) -> list[Plot]:
     >>> [plot.title for plot in curve_plots(outcomes, "wine", "d0")]
     ['Prequential accuracy over the stream']
     """
-    from mist.bench.curves import average, plot_curves
-    from mist.report.figures import window_length
+    from mist.bench.figures import curves_svg
+    from mist.evaluation.metrics import window_length
+    from mist.plotting import average_curves
 
     shown, note = _choose(outcomes, dataset)
     borders, moved = _borders(outcomes, dataset)
@@ -218,7 +220,7 @@ def curve_plots(outcomes: Outcomes, dataset: str, prefix: str) -> list[Plot]:
             curve
             for method in shown
             if (
-                curve := average(
+                curve := average_curves(
                     title_of(method),
                     [
                         (record.curves[rows], record.curves[figures])
@@ -232,7 +234,7 @@ def curve_plots(outcomes: Outcomes, dataset: str, prefix: str) -> list[Plot]:
             continue
         last = ", ".join(f"{curve.title} {curve.mean[-1]:.3f}" for curve in curves)
         band = "; band: ± standard deviation" if any(c.spread.any() for c in curves) else ""
-        svg = plot_curves(curves, label, borders, dots=letter == "s")
+        svg = curves_svg(curves, label, borders, dots=letter == "s")
         plots.append(
             Plot(
                 title,
@@ -306,7 +308,7 @@ def task_plots(outcomes: Outcomes, dataset: str, prefix: str) -> list[Plot]:
     >>> [plot.title for plot in task_plots(outcomes, "wine", "d0")]
     ['Accuracy by task at the end']
     """
-    from mist.bench.curves import plot_tasks
+    from mist.bench.figures import tasks_svg
 
     rows = {method: _last_row(outcomes, method, dataset) for method in outcomes.methods}
     n_tasks = max(len(row) for row in rows.values())
@@ -323,7 +325,7 @@ def task_plots(outcomes: Outcomes, dataset: str, prefix: str) -> list[Plot]:
         Plot(
             "Accuracy by task at the end",
             embed(
-                plot_tasks(titles, matrix),
+                tasks_svg(titles, matrix),
                 f"{prefix}t",
                 f"Heat map of final accuracy on each task of {heading_of(dataset)}: {listed}.",
             ),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -53,7 +53,7 @@ def iter_grid(
     jobs: int | None = None,
     fresh: bool = False,
     retry_failed: bool = False,
-) -> Iterator[Progress]:
+) -> Generator[Progress, None, None]:
     """Do all runs that the folder does not hold yet, and write a file for each as it ends.
 
     Parameters

@@ -22,7 +22,7 @@ from mist.evaluation import (
     iter_evaluate,
     windowed_accuracy,
 )
-from mist.report.figures import window_length
+from mist.evaluation.metrics import window_length
 from mist.variants import is_variant
 
 __all__ = ["describe", "perform"]

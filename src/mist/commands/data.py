@@ -8,7 +8,7 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from mist.commands.output import make_console
+from mist.commands.output import make_console, print_facts
 from mist.datasets.download import download
 from mist.datasets.registry import REGISTRY, Entry, find_entry
 from mist.datasets.store import DatasetError, expected_places, locate, read, verify
@@ -86,14 +86,7 @@ def info(name: str) -> None:
     ValueError
         If the name is unknown.
     """
-    entry = find_entry(name)
-    console = make_console()
-    table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
-    table.add_column(style="bold", no_wrap=True)
-    table.add_column(overflow="fold")
-    for label, text in _facts(entry):
-        table.add_row(label, text)
-    console.print(table)
+    print_facts(make_console(), _facts(find_entry(name)))
 
 
 def _say(console: Console, text: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 import warnings
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -84,7 +84,7 @@ def follow(tasks: Sequence[Task], name: str, options: GridOptions) -> Progress:
     try:
         # Data sets that have to be downloaded show bars of their own, one after another.
         step = first = next(steps)
-        with _quiet_interrupts(), make_progress() as bar:
+        with _quiet_interrupts(), closing(steps), make_progress() as bar:
             task = bar.add_task(name, total=len(tasks), note="")
             last = monotonic()
             for step in chain([first], steps):

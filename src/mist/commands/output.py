@@ -10,6 +10,7 @@ from rich import box
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 from rich.table import Table
+from rich.text import Text
 
 from mist.evaluation import StreamResult
 from mist.files import write_text
@@ -20,6 +21,7 @@ __all__ = [
     "live_rate",
     "make_console",
     "make_progress",
+    "print_facts",
     "print_path",
     "print_summary",
     "write_report",
@@ -101,6 +103,24 @@ def check_output(path: Path | None, sources: Iterable[Path] = ()) -> None:
         raise ValueError(f"cannot write {str(path)!r}: it is a folder")
     if path.exists() and any(path.samefile(source) for source in sources if source.exists()):
         raise ValueError(f"cannot write {str(path)!r}: it is a file that is read")
+
+
+def print_facts(console: Console, facts: Iterable[tuple[str, str]]) -> None:
+    """Print labels and texts in two columns; brackets are no markup.
+
+    Parameters
+    ----------
+    console : Console
+        Where to.
+    facts : iterable of (str, str)
+        Labels and texts.
+    """
+    table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
+    table.add_column(style="bold", no_wrap=True)
+    table.add_column(overflow="fold")
+    for label, text in facts:
+        table.add_row(label, Text(text))
+    console.print(table)
 
 
 def print_summary(console: Console, results: Sequence[StreamResult]) -> None:

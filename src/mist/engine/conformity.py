@@ -15,6 +15,8 @@ from mist.engine.arrays import grown
 from mist.engine.compiled import exact, inlined
 from mist.engine.state import N_CELLS, State, next_size
 
+Array = np.ndarray[Any, Any]
+
 MATURE = 10.0
 """Weight that a class must have learnt before its rows are scored."""
 
@@ -69,6 +71,28 @@ def remember(conformity, code, score, w):
     conformity.scores[code, at] = score
     conformity.weights[code, at] = w
     conformity.scored[code] += 1
+
+
+def merge_scores(conformity: Conformity, other: Conformity, codes: Array) -> None:
+    """Remember the scores of another model behind one's own, as if they had come last.
+
+    Parameters
+    ----------
+    conformity : Conformity
+        Changed in place; ``held`` is left to `count_masses`.
+    other : Conformity
+        Of another model; unchanged.
+    codes : ndarray of int64, shape (codes of the other,)
+        Codes here of its classes.
+    """
+    for theirs, code in enumerate(codes[: len(other.seen)].tolist()):
+        conformity.seen[code] += other.seen[theirs]
+        in_time = (other.scored[theirs] + np.arange(REMEMBERED)) % REMEMBERED
+        in_time = in_time[other.weights[theirs, in_time] > 0.0]
+        at = (conformity.scored[code] + np.arange(len(in_time))) % REMEMBERED
+        conformity.scores[code, at] = other.scores[theirs, in_time]
+        conformity.weights[code, at] = other.weights[theirs, in_time]
+        conformity.scored[code] += len(in_time)
 
 
 @exact

@@ -183,6 +183,25 @@ def grow(state: State, rule: SplitRule, leaf: int) -> list[Split]:
     return [made] if made else []
 
 
+def split_where_due(state: State, rule: SplitRule) -> list[Split]:
+    """Attempt to split every leaf whose rows have passed a multiple of the grace period.
+
+    However many multiples have been passed, each leaf is examined once: what a merge has
+    added is looked at as a whole.
+
+    Returns
+    -------
+    list of Split
+        Splits made, features in internal order.
+    """
+    leaves, splits = state.tree.leaves, []
+    for leaf in range(int(state.tree.counters[N_LEAVES])):
+        if leaves.rows[leaf] // state.options.grace_period > leaves.tried[leaf]:
+            splits += grow(state, rule, leaf)
+            leaves = state.tree.leaves
+    return splits
+
+
 def _predict_one(
     state: State, row: int, X: Array, ranks: Array, out: Array, shares: Array | None
 ) -> None:

@@ -12,7 +12,7 @@ from mist.engine.state import N_CELLS, N_LEAVES, ROOMS, State, leaf_cells
 Array = np.ndarray[Any, Any]
 
 
-def _walk(tree: Any, names: Sequence[str]) -> Iterator[tuple[int, tuple[str, ...]]]:
+def walk(tree: Any, names: Sequence[str]) -> Iterator[tuple[int, tuple[str, ...]]]:
     """All nodes, parents first and left before right, with the conditions that lead there."""
     stack: list[tuple[int, tuple[str, ...]]] = [(0, ())]
     while stack:
@@ -26,7 +26,7 @@ def _walk(tree: Any, names: Sequence[str]) -> Iterator[tuple[int, tuple[str, ...
 
 def rules(tree: Any, names: Sequence[str]) -> list[tuple[int, tuple[str, ...]]]:
     """Leaves from left to right, each with the conditions on its path."""
-    return [(node, path) for node, path in _walk(tree, names) if tree.feature[node] < 0]
+    return [(node, path) for node, path in walk(tree, names) if tree.feature[node] < 0]
 
 
 def class_masses(state: State, leaf: int) -> tuple[Array, Array]:
@@ -71,7 +71,7 @@ def text(
     if max_classes < 1:
         raise ValueError(f"max_classes={max_classes} must be at least 1")
     lines = []
-    for node, path in _walk(tree, names):
+    for node, path in walk(tree, names):
         depth = len(path)
         indent = "|   " * max(depth - 1, 0) + "|--- " * (depth > 0)
         condition = f"{path[-1]}: " if path and tree.feature[node] < 0 else path[-1] if path else ""

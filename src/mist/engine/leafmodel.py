@@ -100,8 +100,8 @@ class LeafModel:
     uses_products: ClassVar[bool] = False
     """Whether inheritance "joint" needs products of deviations, which the tree then keeps."""
 
-    merges: ClassVar[bool] = True
-    """Whether what two models know of a class can be put together."""
+    adds_up: ClassVar[bool] = False
+    """Whether the log density of a row is the sum of what each of its columns gives alone."""
 
     per_leaf: ClassVar[tuple[str, ...]] = ()
     """Arrays with an entry for each leaf."""
@@ -199,7 +199,7 @@ class LeafModel:
             getattr(target.model, name)[new] = getattr(source.model, name)[old]
 
     def merge(self, state: State, cell: int, other: State, other_cell: int) -> None:
-        """Add what another model knows of a class; masses and moments are added up already."""
+        """Add what another model knows of a class; the tree's own sums and sketch are merged."""
 
     def nbytes(self, state: State, leaf: int) -> int:
         """Bytes of what a leaf and its cells hold."""

@@ -1,8 +1,13 @@
-"""Merging what two leaves know of a class.
+"""What two trees know, put together.
 
-Moments merge exactly, and so does what Gaussian leaves and a class with one component a leaf
-("full") are made of. A mixture merged from two streams is an approximation of the one that all rows
-would have grown, see `mist.engine.reduction`.
+Weights, masses, counts and moments are sums, and those of both trees are added exactly but for
+rounding. Sketches are merged within their error (`mist.engine.levels`), and what leaf models keep
+as far as they can tell it: exactly for Gaussian leaves and for classes with one component a leaf
+("full"), approximately for mixtures (`mist.engine.reduction`) and of low rank.
+
+Leaves are added to the leaves they stand for. Where trees differ, a leaf is sent down the other
+tree as if it were split there: what it knows is divided at every threshold that cuts the region it
+stands for.
 """
 
 from __future__ import annotations
@@ -11,71 +16,155 @@ from typing import Any
 
 import numpy as np
 
+from mist.engine import levels
 from mist.engine.arrays import per
-from mist.engine.conformity import count_masses
+from mist.engine.conformity import count_masses, merge_scores, reserve_classes
+from mist.engine.forking import bare
+from mist.engine.inheritance import give_back, split_leaf
 from mist.engine.state import (
     EPOCH,
     M2,
     MEAN,
     N_CONSTANT,
     N_LEARNT,
+    N_LEAVES,
     N_NODES,
     State,
+    append_cells,
+    detach_cells,
+    leaf_cells,
+    reserve_cells,
     reserve_codes,
     reserve_missing,
 )
+from mist.engine.transplant import one_leaf_state
 
 Array = np.ndarray[Any, Any]
 
 
-def merge_class(state: State, cell: int, other: State, other_cell: int) -> None:
-    """Add to a cell what a leaf of another model knows of the same class.
+def merged(
+    state: State, other: State, codes: Array, n_codes: int, inheritance: str | None
+) -> State:
+    """A tree that has learnt what two trees have, with the splits of the one that has more leaves.
 
-    Weights, masses, counts and moments of the cell become those of both, as do the sums of its
-    leaf, the masses of the nodes above it, and the running scale of the columns. Classes with one
-    component (leaf "full") come out as if one leaf had learnt the rows of both, but for rounding.
-    A mixture comes out as an approximation of that: of the components of both, those closest to
-    each other are joined until no more than the model allows remain.
-
-    What watches rows go by begins anew or stays as it was: trials of components end, splits on
-    trial at the leaf end, and a sketch of the cell goes on to tell of the rows of ``state`` alone:
-    of both streams only if they are alike.
+    Splits on trial at a leaf end where it learns something, and so do trials of components.
 
     Parameters
     ----------
     state : State
-        The model that takes in; changed in place. Its leaf gets its pooled covariance and all
-        factors made anew.
-    cell : int
-        A cell of it, which may be empty (`mist.engine.state.append_cells`).
+        A model. It is changed in place and returned, unless it has fewer leaves.
     other : State
-        Another model of the same columns, in the same order, and the same kind of leaf; unchanged.
-    other_cell : int
-        Its cell of the same class; codes of a class may differ.
+        A model of the same columns, options and kind of leaf; unchanged.
+    codes : ndarray of int64, shape (codes of ``other``,)
+        Code in ``state`` of every class of ``other``.
+    n_codes : int
+        Number of classes that are known now.
+    inheritance : str or None
+        How a leaf is divided where the trees differ, see `mist.engine.inheritance.split_leaf`;
+        None stands for "gaussian" here, since nothing shall be lost.
 
-    Raises
-    ------
-    ValueError
-        If the models cannot be merged, or a cell holds nothing of its own; then nothing is changed.
-
-    Examples
-    --------
-    >>> from mist import MistClassifier
-    >>> X = np.array([[0.0, 1.0], [2.0, 0.0], [1.0, 5.0], [3.0, 2.0]])
-    >>> half, rest = (MistClassifier("full").fit(rows, [0, 0]) for rows in (X[:2], X[2:]))
-    >>> merge_class(half._state, 0, rest._state, 0)
-    >>> print(half._state.tree.stats[0, MEAN])
-    [1.5 2. ]
+    Returns
+    -------
+    State
+        ``state``, or a new one with the splits of ``other``. Forks keep their tree, and theirs is
+        not taken over.
     """
-    _check(state, cell, other, other_cell)
-    if other.tree.cells.weight[other_cell] == 0.0:
-        return
+    reserve_codes(state, n_codes)
+    if state.conformity is not None:
+        reserve_classes(state, n_codes)
+    n_leaves, others = (int(s.tree.counters[N_LEAVES]) for s in (state, other))
+    if others <= n_leaves or state.began is not None or other.began is not None:
+        _merge(state, other, codes, inheritance or "gaussian")
+        return state
+    out = merged(bare(other, state.options), other, codes, n_codes, inheritance)
+    return merged(out, state, np.arange(n_codes), n_codes, inheritance)
+
+
+def same_splits(one: State, other: State) -> bool:
+    """Whether two trees have the same nodes."""
+    n, m = (int(s.tree.counters[N_NODES]) for s in (one, other))
+    mine, theirs = one.tree.nodes[:n], other.tree.nodes[:m]
+    names = ("feature", "left", "right", "leaf")
+    if n != m or any((mine[name] != theirs[name]).any() for name in names):
+        return False
+    inner = mine.feature >= 0
+    return bool((mine.threshold[inner] == theirs.threshold[inner]).all())
+
+
+def _merge(state: State, other: State, codes: Array, inheritance: str) -> None:
     if other.missing is not None and state.missing is None:
         reserve_missing(state)
-    _add_moments(state, cell, other, other_cell)
-    _add_sums(state, cell, other, other_cell)
-    state.kind.merge(state, cell, other, other_cell)
-    leaf = int(state.tree.cells.leaf[cell])
+    epoch = int(state.tree.counters[EPOCH])
+    _add_shared(state, other, codes)
+    alike = same_splits(state, other)
+    if alike:
+        n = int(other.tree.counters[N_NODES])
+        learnt = other.tree.nodes.mass[:n] - (0.0 if other.began is None else other.began)
+        state.tree.nodes.mass[1:n] += learnt[1:]
+    for leaf in range(int(other.tree.counters[N_LEAVES])):
+        # Without any row of its own an orphan has its parent's masses and nothing else.
+        if other.tree.leaves.orphan[leaf] or other.tree.leaves.first[leaf] < 0:
+            continue
+        if alike:
+            _merge_leaf(state, leaf, other, leaf, codes)
+        else:
+            part, region = one_leaf_state(other, leaf), _region(other, leaf)
+            _send(state, 0, part, region, codes, inheritance)
+    if state.tree.counters[EPOCH] != epoch:
+        for leaf in range(int(state.tree.counters[N_LEAVES])):
+            if not state.tree.leaves.orphan[leaf]:
+                state.kind.refresh(state, leaf)
+    if state.conformity is not None:
+        merge_scores(state.conformity, other.conformity, codes)
+        count_masses(state.tree, state.conformity.held)
+
+
+def _add_shared(state: State, other: State, codes: Array) -> None:
+    """Add what concerns the whole tree: the scale of the columns, and rows and weight of all."""
+    tree, theirs = state.tree, other.tree
+    scale = tree.scale
+    n, m = _known_in_all(state), _known_in_all(other)
+    scale[MEAN], gained = _chan(n, scale[MEAN], m, theirs.scale[MEAN], theirs.scale[M2])
+    scale[M2] += gained
+    tree.nodes.mass[0] += theirs.nodes.mass[0]
+    tree.counters[N_LEARNT] += theirs.counters[N_LEARNT]
+    if state.missing is not None:
+        state.missing.scale[:] = n + m
+    if state.options.balanced:
+        totals = theirs.totals[: len(codes)]
+        tree.totals[codes[: len(totals)]] += totals
+    constant = np.count_nonzero(scale[M2] == 0.0)
+    if constant < tree.counters[N_CONSTANT]:
+        tree.counters[N_CONSTANT] = constant
+        tree.counters[EPOCH] += 1
+
+
+def _merge_leaf(state: State, leaf: int, other: State, other_leaf: int, codes: Array) -> None:
+    """Add to a leaf all that a leaf of another tree holds."""
+    if state.tree.leaves.orphan[leaf]:
+        olds = leaf_cells(state.tree, leaf)
+        detach_cells(state.tree, leaf)
+        give_back(state, olds)
+        state.tree.leaves.orphan[leaf] = 0
+    theirs = leaf_cells(other.tree, other_leaf)
+    theirs = theirs[other.tree.cells.weight[theirs] > 0.0]
+    wanted = codes[other.tree.cells.code[theirs]]
+    here = leaf_cells(state.tree, leaf)
+    new = np.setdiff1d(wanted, state.tree.cells.code[here], assume_unique=True)
+    # In the order in which the other leaf met them.
+    new = wanted[np.isin(wanted, new)]
+    reserve_cells(state, new.size)
+    born = append_cells(state.tree, leaf, new)
+    if state.missing is not None:
+        state.missing.cell[born] = 0.0
+    here = np.concatenate([here, born])
+    place = dict(zip(state.tree.cells.code[here].tolist(), here.tolist(), strict=True))
+    for code, theirs_cell in zip(wanted.tolist(), theirs.tolist(), strict=True):
+        _merge_cell(state, place[code], other, theirs_cell)
+    leaves, others = state.tree.leaves, other.tree.leaves
+    for name in ("rows", "weight", "clock"):
+        leaves[name][leaf] += others[name][other_leaf]
+    leaves.refresh_at[leaf] = leaves.clock[leaf] + 1
     batch = state.trials.get(leaf)
     if batch is not None:
         # The number stays: the next trials, due at once, need as much as if these had failed.
@@ -83,29 +172,76 @@ def merge_class(state: State, cell: int, other: State, other_cell: int) -> None:
     state.kind.refresh(state, leaf)
 
 
-def _check(state: State, cell: int, other: State, other_cell: int) -> None:
-    if state is other:
-        raise ValueError("a class is merged with that of another model, not of the same one")
-    for what, own, their in (
-        ("columns", state.n_features, other.n_features),
-        ("numeric columns", state.options.n_numeric, other.options.n_numeric),
-        ("kind of leaf", state.kind.name(state.model), other.kind.name(other.model)),
-        ("products of deviations", state.options.products, other.options.products),
-    ):
-        if own != their:
-            raise ValueError(f"models to be merged differ in their {what}: {own} and {their}")
-    if not state.kind.merges:
-        name = state.kind.name(state.model)
-        raise ValueError(f"classes at {name} leaves are not merged: use another kind of leaf")
-    for name, s, c in (("cell", state, cell), ("other_cell", other, other_cell)):
-        cells = s.tree.cells
-        if not 0 <= c < len(cells) or cells.leaf[c] < 0:
-            raise ValueError(f"{name}={c} is not a cell in use")
-        if s.tree.leaves.orphan[cells.leaf[c]]:
-            raise ValueError(
-                f"{name}={c} is of a leaf that has only the class masses of its parent: "
-                "there is nothing to merge before it has learnt a row"
-            )
+def _merge_cell(state: State, cell: int, other: State, other_cell: int) -> None:
+    """Add to a cell what another tree's cell knows of the same class."""
+    _add_moments(state, cell, other, other_cell)
+    for name in ("weight", "mass", "count", "steps"):
+        state.tree.cells[name][cell] += other.tree.cells[name][other_cell]
+    levels.merge_sketch(state, cell, other, other_cell)
+    state.kind.merge(state, cell, other, other_cell)
+
+
+def _send(
+    state: State,
+    node: int,
+    part: State,
+    region: tuple[Array, Array],
+    codes: Array,
+    inheritance: str,
+) -> None:
+    """Send what a tree of one leaf holds down from a node, divided where a threshold cuts it.
+
+    ``region`` is where its rows are: above the first and at most at the second array, by column.
+    """
+    nodes = state.tree.nodes
+    feature, v = int(nodes.feature[node]), float(nodes.threshold[node])
+    if feature < 0:
+        _merge_leaf(state, int(nodes.leaf[node]), part, 0, codes)
+        return
+    low, high = region
+    if high[feature] <= v:
+        parts = [(int(nodes.left[node]), part, region)]
+    elif low[feature] >= v:
+        parts = [(int(nodes.right[node]), part, region)]
+    else:
+        split_leaf(part, 0, feature, v, inheritance, 1.0)
+        below, above = high.copy(), low.copy()
+        below[feature] = above[feature] = v
+        regions = (low, below), (above, high)
+        children = int(nodes.left[node]), int(nodes.right[node])
+        parts = [
+            (child, one_leaf_state(part, slot), area)
+            for child, slot, area in zip(children, (0, 1), regions, strict=True)
+            if not part.tree.leaves.orphan[slot]
+        ]
+    for child, piece, area in parts:
+        state.tree.nodes.mass[child] += piece.tree.cells.mass[leaf_cells(piece.tree, 0)].sum()
+        _send(state, child, piece, area, codes, inheritance)
+
+
+def _region(state: State, leaf: int) -> tuple[Array, Array]:
+    """Where the rows of a leaf are: above the first and at most at the second array, by column."""
+    nodes, d = state.tree.nodes, state.n_features
+    low, high = np.full(d, -np.inf), np.full(d, np.inf)
+    node = int(state.tree.leaves.node[leaf])
+    while node > 0:
+        above = np.flatnonzero((nodes.left == node) | (nodes.right == node))
+        parent = int(above[nodes.feature[above] >= 0][0])
+        feature, v = nodes.feature[parent], nodes.threshold[parent]
+        if nodes.left[parent] == node:
+            high[feature] = min(high[feature], v)
+        else:
+            low[feature] = max(low[feature], v)
+        node = parent
+    return low, high
+
+
+def _known_in_all(state: State) -> Array:
+    """Weight of every column over all rows."""
+    if state.missing is not None:
+        known: Array = state.missing.scale
+        return known.copy()
+    return np.full(state.n_features, state.tree.nodes.mass[0])
 
 
 def _known(state: State, cell: int) -> Array:
@@ -126,7 +262,7 @@ def _chan(
 
 
 def _add_moments(state: State, cell: int, other: State, other_cell: int) -> None:
-    """Add a cell's moments to those of another cell, of its leaf and of all rows."""
+    """Add a cell's moments to those of another cell and of its leaf."""
     tree = state.tree
     stats, leaf = tree.stats, tree.cells.leaf[cell]
     mean, m2 = other.tree.stats[other_cell, MEAN], other.tree.stats[other_cell, M2]
@@ -139,18 +275,6 @@ def _add_moments(state: State, cell: int, other: State, other_cell: int) -> None
     if state.missing is not None:
         state.missing.cell[cell] += more
         state.missing.leaf[leaf] += more
-    # Weights may have been discounted, masses are as many as there were rows.
-    rows = other.tree.cells.mass[other_cell] / other.tree.cells.weight[other_cell]
-    scale, d = tree.scale, state.n_features
-    so_far = np.full(d, tree.nodes.mass[0]) if state.missing is None else state.missing.scale
-    scale[MEAN], gained = _chan(so_far, scale[MEAN], more * rows, mean, m2 * rows)
-    scale[M2] += gained
-    if state.missing is not None:
-        state.missing.scale[:] += more * rows
-    constant = np.count_nonzero(scale[M2] == 0.0)
-    if constant < tree.counters[N_CONSTANT]:
-        tree.counters[N_CONSTANT] = constant
-        tree.counters[EPOCH] += 1
 
 
 def _add_products(state: State, cell: int, other: State, other_cell: int) -> None:
@@ -165,34 +289,3 @@ def _add_products(state: State, cell: int, other: State, other_cell: int) -> Non
     delta = other.tree.stats[other_cell, MEAN, :a] - state.tree.stats[cell, MEAN, :a]
     between = delta[rows] * delta[columns] * per(pairs[0] * pairs[1], pairs[0] + pairs[1])
     state.tree.products[cell] += other.tree.products[other_cell] + between
-
-
-def _add_sums(state: State, cell: int, other: State, other_cell: int) -> None:
-    """Add a cell's weights and counts to those of another cell, its leaf and the nodes above."""
-    tree, theirs = state.tree, other.tree.cells
-    leaf, code = int(tree.cells.leaf[cell]), int(tree.cells.code[cell])
-    mass = theirs.mass[other_cell]
-    for name in ("weight", "mass", "count", "steps"):
-        tree.cells[name][cell] += theirs[name][other_cell]
-    tree.leaves.rows[leaf] += theirs.count[other_cell]
-    tree.leaves.weight[leaf] += theirs.weight[other_cell]
-    tree.counters[N_LEARNT] += theirs.steps[other_cell]
-    for node in _path(tree, int(tree.leaves.node[leaf])):
-        tree.nodes.mass[node] += mass
-    if state.options.balanced:
-        reserve_codes(state, code + 1)
-        state.tree.totals[code] += mass
-    if state.conformity is not None:
-        count_masses(state.tree, state.conformity.held)
-
-
-def _path(tree: Any, node: int) -> list[int]:
-    """A node and all above it."""
-    nodes, n = tree.nodes, int(tree.counters[N_NODES])
-    above = {}
-    for parent in np.flatnonzero(nodes.feature[:n] >= 0).tolist():
-        above[int(nodes.left[parent])] = above[int(nodes.right[parent])] = parent
-    path = [node]
-    while path[-1] in above:
-        path.append(above[path[-1]])
-    return path

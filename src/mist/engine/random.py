@@ -12,7 +12,7 @@ import numpy as np
 
 from mist.engine.compiled import exact
 
-COMPACTION, COPIES, SAMPLED, COLUMNS, TREES, BOOTSTRAP, SKETCHED = 1, 2, 3, 4, 5, 6, 7
+COMPACTION, COPIES, SAMPLED, COLUMNS, TREES, BOOTSTRAP, SKETCHED, FORKS = range(1, 9)
 """Tags: what a number is drawn for."""
 
 _STEP = np.uint64(0x9E3779B97F4A7C15)

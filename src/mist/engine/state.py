@@ -191,6 +191,7 @@ class State:
     trials: dict[int, Any] = field(default_factory=dict)  # leaf: `mist.engine.trials.Batch`
     conformity: Any = None  # a `mist.engine.conformity.Conformity`, or None
     glance: Glance = NO_GLANCE
+    began: Array | None = None  # of a fork: masses of the nodes before it learnt anything
     _handle: ClassVar[Handle | None] = None
     _kinds: ClassVar[dict[str, Any]]
 

@@ -619,6 +619,53 @@ def _write_densities(
             cell = cells.next[cell]
 
 
+@allocating
+def write_scores(handle, X, leaf, scores):
+    """Write the score of every class at a leaf for rows that need not be of that leaf.
+
+    The scores are those that predictions compare: log prior plus log density of the values that are
+    not missing, up to what all classes share.
+
+    Parameters
+    ----------
+    handle
+        As for `predict_rows`.
+    X : float64 array, shape (n, d)
+        Rows in internal column order.
+    leaf : int
+        Where the leaf stands in ``tree.leaves``.
+    scores : float64 array, shape (n, n_codes)
+        Receives the scores; the entries of classes without a cell are left as they are.
+    """
+    scratch = _make_scratch(scores.shape[1], X.shape[1])
+    _scores_at(handle, X, leaf, scores, scratch, _room_of(handle))
+
+
+@inlined
+def _scores_at(handle, X, leaf, scores, scratch, room):
+    tree, missing, sketch, model, binary, options, _, _ = parts_of(handle)
+    prepare(model, tree, missing, room)
+    for i in range(X.shape[0]):
+        n = _score_leaf(
+            tree,
+            missing,
+            sketch,
+            model,
+            True,
+            binary,
+            options,
+            leaf,
+            X,
+            i,
+            room,
+            False,
+            scratch.scores,
+            scratch.codes,
+        )
+        for k in range(n):
+            scores[i, scratch.codes[k]] = scratch.scores[k]
+
+
 @exact
 def leaf_nodes(nodes, X, out):
     """Node id of the leaf of every row, written to ``out``."""

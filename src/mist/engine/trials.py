@@ -24,6 +24,7 @@ import numpy as np
 
 from mist.engine.betting import BETS, bet, wealth
 from mist.engine.compiled import exact
+from mist.engine.forking import NEVER
 from mist.engine.inheritance import give_back, split_leaf
 from mist.engine.passage import advance
 from mist.engine.state import (
@@ -44,9 +45,6 @@ Array = np.ndarray[Any, Any]
 
 MOST_TRIALS = 4
 """Columns that are on trial at a leaf side by side."""
-
-NEVER = 2**62
-"""The grace period of a tree that is not to be split."""
 
 
 class Trial(NamedTuple):

@@ -242,6 +242,27 @@ def prequential_accuracy(correct: ArrayLike) -> float:
     return float(_hits(correct).mean())
 
 
+def window_length(n_rows: int) -> int:
+    """Return the rows over which the plot of accuracy averages.
+
+    Parameters
+    ----------
+    n_rows : int
+        Length of the stream.
+
+    Returns
+    -------
+    int
+        A twenty-fifth of the stream, within 10 and 5,000 rows.
+
+    Examples
+    --------
+    >>> window_length(100), window_length(2_000), window_length(10**7)
+    (10, 80, 5000)
+    """
+    return min(5_000, max(10, n_rows // 25))
+
+
 def windowed_accuracy(correct: ArrayLike, window: int) -> NDArray[np.float64]:
     """Accuracy over the last `window` rows, after each row.
 

@@ -133,6 +133,11 @@ class StreamResult:
     rows_per_answer: int = 1
     """Rows that one entry of `correct` stands for."""
 
+    @property
+    def n_rows(self) -> int:
+        """Rows that were answered; of a very long stream up to one block more."""
+        return len(self.correct) * self.rows_per_answer
+
     def to_dict(self) -> dict[str, Any]:
         """Fields as plain Python values, ready for JSON.
 

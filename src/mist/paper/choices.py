@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,9 +12,13 @@ from mist.bench.outcomes import heading_of
 from mist.bench.record import Task, Trial
 from mist.bench.suites import SETTINGS
 from mist.bench.tables import Table
-from mist.paper.exhibit import Drawing, Exhibit, Item, Records, Scope, results_of
+from mist.paper.drawing import Drawing
+from mist.paper.exhibit import Exhibit, Item, Records, Scope, results_of
+from mist.plotting.looks import ink, line_styles
 from mist.presets import PAPER_SETTINGS
-from mist.report.style import INK, line_styles, new_figure, style
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 __all__ = ["BANDWIDTH", "VARIANCE_PRIOR", "recalls"]
 
@@ -143,34 +147,42 @@ def _show(scope: Scope, records: Records, leaf: str, option: str, chosen: float)
     return Exhibit(tables, (_draw(option, values, curves, chosen),), notes=_NOTES[option])
 
 
-@style()
 def _draw(
     option: str, values: Sequence[float], curves: Mapping[str, NDArray[Any]], chosen: float
 ) -> Drawing:
-    figure, axes = new_figure(3.4)
-    for (label, rows), line in zip(curves.items(), line_styles(len(curves)), strict=True):
-        for row in rows:
-            axes.plot(values, row, color=line["color"], alpha=0.25, lw=0.8)
-        axes.plot(
-            values, rows.mean(axis=0), label=f"mean, {label} learnt", marker="o", ms=4, **line
-        )
-    axes.axvline(chosen, color=INK, lw=1, linestyle=(0, (2, 3)))
-    axes.set_xscale("log")
-    axes.set_xticks(values, [f"{value:g}" for value in values])
-    axes.minorticks_off()
-    axes.set_xlabel(f"{_NAMES[option]} ({option})")
-    axes.set_ylabel("mean class recall")
-    axes.legend(loc="lower left", fontsize=9)
     best = ", ".join(
         f"{label}: {values[int(np.argmax(rows.mean(axis=0)))]:g}" for label, rows in curves.items()
     )
     return Drawing(
         option.replace("_", "-"),
         f"Choice of the {_NAMES[option]}",
-        figure,
+        (lambda ax: _draw_recalls(ax, option, values, curves, chosen),),
         f"Mean class recall against the {_NAMES[option]}. Highest mean: {best}.",
         "Mean class recall on training rows put aside. Faint: each data set; dotted: the default.",
+        height=3.4,
+        legend="none",
     )
+
+
+def _draw_recalls(
+    ax: Axes,
+    option: str,
+    values: Sequence[float],
+    curves: Mapping[str, NDArray[Any]],
+    chosen: float,
+) -> None:
+    for (label, rows), line in zip(curves.items(), line_styles(len(curves)), strict=True):
+        for row in rows:
+            ax.plot(values, row, color=line["color"], alpha=0.25, lw=0.8)
+        mean = rows.mean(axis=0)
+        ax.plot(values, mean, label=f"mean, {label} learnt", marker="o", ms=4, **line)
+    ax.axvline(chosen, color=ink(), lw=1, linestyle=(0, (2, 3)))
+    ax.set_xscale("log")
+    ax.set_xticks(values, [f"{value:g}" for value in values])
+    ax.minorticks_off()
+    ax.set_xlabel(f"{_NAMES[option]} ({option})")
+    ax.set_ylabel("mean class recall")
+    ax.legend(loc="lower left", fontsize=9)
 
 
 _NAMES = {"bandwidth": "bandwidth of MIST-K", "variance_prior": "variance prior of MIST-G"}

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
-from mist.bench.curves import draw_curves
 from mist.bench.outcomes import heading_of
 from mist.bench.record import Task
-from mist.paper.exhibit import Drawing, Exhibit, Item, Records, Scope, runs
-from mist.paper.panels import borders_of, curves_of, new_panels, share_legend
-from mist.report.style import style
+from mist.paper.drawing import Drawing
+from mist.paper.exhibit import Exhibit, Item, Records, Scope, runs
+from mist.paper.panels import borders_of, curves_of
+from mist.plotting import plot_curves
 
 __all__ = ["ITEM"]
 
@@ -51,30 +52,28 @@ def show(scope: Scope, records: Records) -> Exhibit:
     )
 
 
-@style()
 def _draw(dataset: str, scope: Scope, records: Records) -> Drawing | None:
-    figure, axes = new_panels(2, 2, 2.5)
-    ends = []
-    for ax, (key, label) in zip(axes.flat, PANELS.items(), strict=True):
+    panels, ends = [], []
+    for key, label in PANELS.items():
         curves = curves_of(records, METHODS, dataset, scope.seeds, "growth_rows", key)
         if not curves:
             return None
-        draw_curves(ax, curves, borders_of(records, dataset))
-        ax.set_ylabel(label, fontsize=9)
-        ax.set_ylim(bottom=0)
+        borders = borders_of(records, dataset)
+        panels.append(
+            partial(plot_curves, curves, label=label, borders=borders, share=False, legend=False)
+        )
         if key == "leaves":
             ends = [f"{curve.title} {curve.mean[-1]:.1f}" for curve in curves]
-    for ax in axes[1]:
-        ax.set_xlabel("rows learnt", fontsize=9)
-    share_legend(figure, axes[0, 0])
     title = heading_of(dataset)
     return Drawing(
         f"tree-size-{dataset}",
         title,
-        figure,
+        panels,
         f"Leaves, splits, impurity and classes a leaf over {title}. Leaves at the end: "
         f"{', '.join(ends)}.",
         "Mean over seeds, band: ± standard deviation; dotted lines: ends of tasks.",
+        height=2.5,
+        n_columns=2,
     )
 
 

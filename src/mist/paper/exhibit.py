@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from mist.bench.record import Record, Run, Task, Trial
 from mist.bench.suites import SEEDS
 from mist.bench.tables import Table
 from mist.paper.comparison import Comparison
+from mist.paper.drawing import Drawing
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-__all__ = ["Drawing", "Exhibit", "Item", "Records", "Scope", "results_of", "runs"]
+__all__ = ["Exhibit", "Item", "Records", "Scope", "results_of", "runs"]
 
 Records = Mapping[Task, Record]
 """What has been run so far, failures among it."""
@@ -63,26 +61,6 @@ class Scope:
         (1000, 10)
         """
         return fast if self.fast else full
-
-
-@dataclass(frozen=True, eq=False)
-class Drawing:
-    """A figure with what stands below it, and what is read out in its place."""
-
-    name: str
-    """File stem."""
-
-    title: str
-    """Heading."""
-
-    figure: Figure
-    """Drawn within `mist.report.style.style`."""
-
-    alt: str
-    """What it shows, for people who do not see it."""
-
-    caption: str
-    """What one needs to know to read it."""
 
 
 @dataclass(frozen=True, eq=False)

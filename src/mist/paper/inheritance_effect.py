@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from mist.baselines import METHODS as ALL
 from mist.baselines import make
-from mist.bench.curves import average, draw_curves
 from mist.bench.outcomes import heading_of, title_of
 from mist.bench.record import Task, Trial
 from mist.bench.suites import SETTINGS
 from mist.bench.tables import Table
 from mist.paper.comparison import cell_table, compare
-from mist.paper.exhibit import Drawing, Exhibit, Item, Records, Scope, results_of
-from mist.paper.panels import new_panels, share_legend, spread_of
+from mist.paper.drawing import Drawing
+from mist.paper.exhibit import Exhibit, Item, Records, Scope, results_of
+from mist.paper.panels import spread_of
 from mist.paper.values import cells_of
-from mist.report.style import INK, style
+from mist.plotting import Curve, average_curves, plot_curves
+from mist.plotting.looks import ink
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 __all__ = ["ITEM", "around_a_split"]
 
@@ -180,39 +185,36 @@ def _windows(
     ]
 
 
-@style()
 def _draw(dataset: str, found: Mapping[tuple[str, str], list[Mapping[str, Any]]]) -> Drawing | None:
-    figure, axes = new_panels(1, 2, 2.8)
-    told = []
-    for ax, (key, label) in zip(
-        axes.flat,
-        (("new", "accuracy on the new task"), ("old", "accuracy on the first task")),
-        strict=True,
-    ):
-        curves = [
-            curve
+    panels, told = [], []
+    for key, label in (("new", "accuracy on the new task"), ("old", "accuracy on the first task")):
+        averaged = (
+            average_curves(title_of(method), _windows(found.get((dataset, method), []), key))
             for method in METHODS
-            if (curve := average(title_of(method), _windows(found.get((dataset, method), []), key)))
-        ]
+        )
+        curves = [curve for curve in averaged if curve]
         if not curves:
             return None
-        draw_curves(ax, curves, [0.0])
-        ax.set_xlim(min(curve.rows[0] for curve in curves), _AFTER)
-        ax.axvline(0, color=INK, lw=1.2)
-        ax.set_ylim(-0.02, 1.02)
-        ax.set_xlabel("rows since the split", fontsize=9)
-        ax.set_ylabel(label, fontsize=9)
+        panels.append(partial(_draw_panel, curves=curves, label=label))
         told += [f"{curve.title} {curve.mean[-1]:.2f} on the {key} task" for curve in curves]
-    share_legend(figure, axes[0, 0])
     title = heading_of(dataset)
     return Drawing(
         f"inheritance-effect-{dataset}",
         title,
-        figure,
+        panels,
         f"Accuracy on the new and the first task of {title} around a split. At the end: "
         f"{'; '.join(told)}.",
         "Held-out accuracy; mean over seeds, band: ± standard deviation. Line: the split.",
+        height=2.8,
+        n_columns=2,
     )
+
+
+def _draw_panel(ax: Axes, curves: Sequence[Curve], label: str) -> None:
+    plot_curves(curves, ax, label=label, legend=False)
+    ax.set_xlim(min(curve.rows[0] for curve in curves), _AFTER)
+    ax.axvline(0, color=ink(), lw=1.2)
+    ax.set_xlabel("rows since the split")
 
 
 ITEM = Item("What one split costs", "figure", "fig:inheritance-effect", plan, show)

@@ -1,71 +1,17 @@
-"""Figures of several plots that share a legend."""
+"""What drawings are made of: curves of the grid, ends of tasks, figures with their spread."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from mist.bench.curves import Curve, average
 from mist.bench.outcomes import title_of
 from mist.bench.record import Run
 from mist.paper.exhibit import Records
-from mist.report.style import WIDTH
+from mist.plotting import Curve, average_curves
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
-__all__ = ["borders_of", "curves_of", "new_panels", "share_legend", "spread_of"]
-
-
-def new_panels(n_rows: int, n_columns: int, height: float) -> tuple[Figure, NDArray[Any]]:
-    """Return a figure with plots in rows and columns.
-
-    Parameters
-    ----------
-    n_rows, n_columns : int
-        Number of plots.
-    height : float
-        Of one row, in inches.
-
-    Returns
-    -------
-    figure : matplotlib.figure.Figure
-        The figure, over the whole width of the page.
-    axes : ndarray of shape (n_rows, n_columns)
-        Its plots, with faint horizontal lines.
-
-    Examples
-    --------
-    >>> new_panels(2, 3, 2.0)[1].shape
-    (2, 3)
-    """
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(WIDTH, n_rows * height), layout="constrained")
-    axes = figure.subplots(n_rows, n_columns, squeeze=False)
-    for ax in axes.flat:
-        ax.grid(axis="y")
-        ax.set_axisbelow(True)
-        ax.tick_params(labelsize=8)
-    return figure, axes
-
-
-def share_legend(figure: Figure, axes: Axes) -> None:
-    """Put one legend below all plots.
-
-    Parameters
-    ----------
-    figure : matplotlib.figure.Figure
-        The figure.
-    axes : matplotlib.axes.Axes
-        A plot that has every line.
-    """
-    handles, labels = axes.get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=3, fontsize=9)
+__all__ = ["borders_of", "curves_of", "spread_of"]
 
 
 def curves_of(
@@ -100,7 +46,7 @@ def curves_of(
     for method in methods:
         found = [records.get(Run(dataset, method, seed, "paper")) for seed in seeds]
         pairs = [(r.curves[rows], r.curves[figure]) for r in found if r and rows in r.curves]
-        curves.append(average(title_of(method), pairs))
+        curves.append(average_curves(title_of(method), pairs))
     return [curve for curve in curves if curve is not None]
 
 

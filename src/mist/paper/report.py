@@ -12,10 +12,10 @@ from mist.bench.plots import Plot
 from mist.bench.tables import Table, to_csv, to_latex, to_markdown
 from mist.files import write_text
 from mist.paper.comparison import Comparison, agreement_table, difference_table
-from mist.paper.exhibit import Drawing, Exhibit, Item
+from mist.paper.exhibit import Exhibit, Item
 from mist.paper.theory.checks import FAILS, HOLDS, NO_GUARANTEE
 from mist.report.document import embed, render
-from mist.report.style import style, to_png, to_svg
+from mist.report.style import INK, style, to_png, to_svg
 
 __all__ = ["INTRO", "count_tables", "summary_tables", "to_page", "write_report"]
 
@@ -150,15 +150,21 @@ def write_report(
     for table in tables:
         for suffix, write in _WRITERS:
             write_text(folder / "tables" / (table.name + suffix), write(table))
-    sections = []
+    plots = {}
     with style():
         for drawing in drawings:
             to_png(drawing.figure, folder / "figures" / f"{drawing.name}.png")
-            svg = to_svg(drawing.figure, ink=_INK)
-            write_text(folder / "figures" / f"{drawing.name}.svg", svg + "\n")
-        for name, (item, exhibit) in exhibits.items():
-            plots = [_plot(drawing) for drawing in exhibit.drawings]
-            sections.append(_Section(name, item, exhibit.tables, plots, exhibit.notes))
+            svg = to_svg(drawing.figure, ink=INK)
+            figure = svg.replace(INK, _INK) + "\n"
+            write_text(folder / "figures" / f"{drawing.name}.svg", figure)
+            shown = embed(svg.replace(INK, "currentColor"), drawing.name, drawing.alt)
+            plots[drawing.name] = Plot(drawing.title, shown, drawing.caption)
+    sections = [
+        _Section(
+            name, item, exhibit.tables, [plots[d.name] for d in exhibit.drawings], exhibit.notes
+        )
+        for name, (item, exhibit) in exhibits.items()
+    ]
     page = folder / "report.html"
     html = render(
         "paper/page.html.j2",
@@ -214,11 +220,6 @@ def to_page(
     for table in _difference_tables(exhibits):
         parts += [f"## {table.title}", to_markdown(table)]
     return "\n\n".join(part.strip() for part in parts) + "\n"
-
-
-def _plot(drawing: Drawing) -> Plot:
-    svg = embed(to_svg(drawing.figure), drawing.name, drawing.alt)
-    return Plot(drawing.title, svg, drawing.caption)
 
 
 def _refuse_twins(names: Sequence[str], what: str) -> None:

@@ -12,26 +12,33 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from mist.persistence.container import Contents, read_contents
-    from mist.persistence.model import Loaded, load, load_with_attachment, save
+    from mist.persistence.inventory import Member, members
+    from mist.persistence.model import Loaded, load, load_with_attachment, restored, save
     from mist.persistence.registry import register
 
 _HOMES = {
     "Contents": "container",
     "Loaded": "model",
+    "Member": "inventory",
     "load": "model",
     "load_with_attachment": "model",
+    "members": "inventory",
     "read_contents": "container",
     "register": "registry",
+    "restored": "model",
     "save": "model",
 }
 
 __all__ = [
     "Contents",
     "Loaded",
+    "Member",
     "load",
     "load_with_attachment",
+    "members",
     "read_contents",
     "register",
+    "restored",
     "save",
 ]
 

@@ -4,8 +4,9 @@ A value of JSON stands for itself: None, bool, int, str and finite float. All el
 JSON, ``{"is": kind, "of": content}``, where the kind is one of those below or the name of a class
 in `mist.persistence.registry`. Arrays are told by their number and kept aside.
 
-What is one object stays one: lists, dicts, sets, objects and arrays that are found twice are
-written once. Two arrays that look at the same memory become two arrays with memory of their own.
+Every value is written wherever it is found, so that none shares memory with another when it is
+read: lists, dicts and arrays that are found twice become two. Objects that are found twice are
+refused, but for `Labels`, which are told from each other by what they hold alone.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ _DEEPEST = 100
 
 _PLAIN = (bool, int, str)
 _KINDS = "biufU"
+_COPIED = ("Labels",)
 _REFUSED = {"RiverClassifier": "what it has learnt are objects of river; use pickle"}
 
 
@@ -70,10 +72,7 @@ class Encoder:
 
     def __init__(self) -> None:
         self.arrays: list[Array] = []
-        self._numbers: dict[int, int] = {}
-        self._nodes: dict[int, dict[str, Any]] = {}
-        self._n_shared = 0
-        self._alive: list[Any] = []  # an id means nothing once its object is gone
+        self._met: dict[int, tuple[str, Any]] = {}
 
     def encode(self, value: Any, where: str = "value", depth: int = 0) -> Any:
         """The value as JSON.
@@ -104,20 +103,6 @@ class Encoder:
             return self._array(value, where, depth)
         if depth > _DEEPEST:
             raise ValueError(f"{where} is nested too deeply, or holds itself")
-        if isinstance(value, tuple):
-            return self._written(value, where, depth)
-        node = self._nodes.get(id(value))
-        if node is not None:
-            if "id" not in node:
-                self._n_shared += 1
-                node["id"] = self._n_shared
-            return {"is": "same", "of": node["id"]}
-        node = self._written(value, where, depth)
-        self._nodes[id(value)] = node
-        self._alive.append(value)
-        return node
-
-    def _written(self, value: Any, where: str, depth: int) -> dict[str, Any]:
         kind = type(value)
         if kind in (list, tuple):
             return {"is": kind.__name__, "of": self._all(value, where, depth)}
@@ -157,11 +142,9 @@ class Encoder:
             return {"is": "objects", "of": [list(value.shape), items]}
         if not is_plain(value.dtype):
             raise _not_kept(value, where)
-        if id(value) not in self._numbers:
-            self._numbers[id(value)] = len(self.arrays)
-            self.arrays.append(value)
+        self.arrays.append(value)
         kind = "array" if value.dtype.fields is None else "records"
-        return {"is": kind, "of": self._numbers[id(value)]}
+        return {"is": kind, "of": len(self.arrays) - 1}
 
     def _object(self, value: Any, where: str, depth: int) -> dict[str, Any]:
         name = name_of(type(value))
@@ -172,6 +155,11 @@ class Encoder:
         if fields is not None:
             attributes = {field: getattr(value, field) for field in fields}
         else:
+            there, _ = self._met.setdefault(id(value), (where, value))
+            if there != where and name not in _COPIED:
+                raise TypeError(
+                    f"{where} and {there} are the same object, and files hold each object once"
+                )
             attributes = dict(value.__getstate__() or {})
         if isinstance(value, BaseEstimator):
             parameters = value.get_params(deep=False)
@@ -219,7 +207,12 @@ class Decoder:
     def __init__(self, arrays: Sequence[Array], check: Callable[[Any], None] | None = None) -> None:
         self._arrays = arrays
         self._check = check
-        self._shared: dict[int, Any] = {}
+        self._taken: set[int] = set()
+
+    def finish(self) -> None:
+        """Refuse arrays that belong to nothing."""
+        if len(self._taken) < len(self._arrays):
+            raise Unreadable("it has arrays that belong to nothing")
 
     def decode(self, node: Any, depth: int = 0) -> Any:
         """The value that was encoded.
@@ -235,20 +228,12 @@ class Decoder:
             raise Unreadable("a value has no type")
         if depth > _DEEPEST:
             raise Unreadable("values are nested too deeply")
-        unknown = set(node) - {"is", "of", "id", "parameters"}
+        unknown = set(node) - {"is", "of", "parameters"}
         if unknown:
             raise Unreadable(f"a value has the unknown part {min(unknown)!r}")
         kind, content = node["is"], node["of"]
         read = _READERS.get(kind)
-        value = self._made(node, depth) if read is None else read(self, content, depth + 1)
-        if "id" in node:
-            self._shared[_whole(node["id"])] = value
-        return value
-
-    def _same(self, content: Any, depth: int) -> Any:
-        if _whole(content) not in self._shared:
-            raise Unreadable(f"value {content} is spoken of before it is there")
-        return self._shared[content]
+        return self._made(node, depth) if read is None else read(self, content, depth + 1)
 
     def _float(self, content: Any, depth: int) -> float:
         if content not in ("nan", "inf", "-inf"):
@@ -287,20 +272,20 @@ class Decoder:
             raise Unreadable(f"a number is of the type {name!r}")
         return dtype.type(self.decode(value, depth))
 
-    def _array(self, content: Any, depth: int) -> Array:
-        if not 0 <= _whole(content) < len(self._arrays):
-            raise Unreadable(f"there is no array {content}")
+    def _take(self, content: Any, *, records: bool) -> Array:
+        if not 0 <= _whole(content) < len(self._arrays) or content in self._taken:
+            raise Unreadable(f"there is no array {content}, or it is taken")
+        self._taken.add(content)
         found = self._arrays[content]
-        if found.dtype.fields is not None:
-            raise Unreadable(f"array {content} holds records")
+        if (found.dtype.fields is not None) != records:
+            raise Unreadable(f"array {content} is of another kind")
         return found
 
+    def _array(self, content: Any, depth: int) -> Array:
+        return self._take(content, records=False)
+
     def _records(self, content: Any, depth: int) -> Array:
-        if not 0 <= _whole(content) < len(self._arrays):
-            raise Unreadable(f"there is no array {content}")
-        found = self._arrays[content]
-        if found.dtype.fields is None:
-            raise Unreadable(f"array {content} holds no records")
+        found = self._take(content, records=True)
         return found.view(np.dtype((np.record, found.dtype))).view(Records)
 
     def _objects(self, content: Any, depth: int) -> Array:
@@ -356,7 +341,6 @@ class Decoder:
 
 
 _READERS: Mapping[str, Callable[[Decoder, Any, int], Any]] = {
-    "same": Decoder._same,
     "float": Decoder._float,
     "list": Decoder._list,
     "tuple": Decoder._tuple,

@@ -1,7 +1,8 @@
 """The file: a zip of one JSON header and one npy member for each array, sealed by a checksum.
 
-Nothing in it is compressed, so no member can be larger than the file. The comment of the zip, which
-is the end of the file, holds the SHA-256 of all that stands before it.
+The comment of the zip, which is the end of the file, holds the SHA-256 of all that stands before
+it. The header says how large each member is and has its SHA-256. A member is read no further than
+that, and nothing is read of a file whose members are larger together than the caller allows.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import os
 import re
 import struct
 import zipfile
+import zlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
@@ -25,7 +27,15 @@ from mist.persistence.codec import Unreadable, is_plain
 
 Array = np.ndarray[Any, Any]
 
-__all__ = ["FORMAT", "VERSION", "Contents", "read_contents", "write_contents"]
+__all__ = [
+    "FORMAT",
+    "MOST_BYTES",
+    "VERSION",
+    "Contents",
+    "member_name",
+    "read_contents",
+    "write_contents",
+]
 
 FORMAT = "mist-model"
 VERSION = 1
@@ -37,6 +47,10 @@ _DIGITS = 64
 _CHUNK = 2**20
 _ZIP64 = 2**31 - 2**16
 _START = b"PK\x03\x04"
+_LEVEL = 1  # what a higher level saves is little, as most numbers are noise in their last digits
+
+MOST_BYTES = 2**32
+"""Bytes that the members of a file may have together, unless more are allowed."""
 
 
 class Contents(NamedTuple):
@@ -58,6 +72,11 @@ class Contents(NamedTuple):
     sizes: dict[str, int]
 
 
+def member_name(number: int) -> str:
+    """The member that holds the array of a number."""
+    return f"arrays/{number}.npy"
+
+
 def write_contents(path: Path, header: Mapping[str, Any], arrays: Sequence[Array]) -> None:
     """Write a file, whole or not at all.
 
@@ -77,13 +96,15 @@ def write_contents(path: Path, header: Mapping[str, Any], arrays: Sequence[Array
     """
     members = {}
     with replacing(path) as file:
-        with zipfile.ZipFile(file, "w") as archive:
+        deflated = zipfile.ZIP_DEFLATED
+        with zipfile.ZipFile(file, "w", deflated, compresslevel=_LEVEL) as archive:
             for number, array in enumerate(arrays):
-                name = f"arrays/{number}.npy"
+                name = member_name(number)
                 members[name] = _write_array(archive, name, array)
             whole = {"format": FORMAT, "version": VERSION, **header, "members": members}
             text = json.dumps(whole, allow_nan=False, separators=(",", ":"))
-            archive.writestr(zipfile.ZipInfo(_HEADER), text)
+            with archive.open(_HEADER, "w") as member:
+                member.write(text.encode("ascii"))
             archive.comment = _SEAL + _DIGITS * b"0"
         file.flush()
         with open(file.name, "rb") as written:
@@ -108,7 +129,7 @@ def _write_array(archive: zipfile.ZipFile, name: str, array: Array) -> dict[str,
     """Write an array; returns what the header says of it."""
     plain = np.asarray(array)
     large = plain.nbytes > _ZIP64
-    with archive.open(zipfile.ZipInfo(name), "w", force_zip64=large) as member:
+    with archive.open(name, "w", force_zip64=large) as member:
         file: Any = _Counted(member)
         npy.write_array(file, plain, allow_pickle=False)
     return {
@@ -140,13 +161,15 @@ def _digest(file: BinaryIO) -> bytes:
     return total.hexdigest().encode("ascii")
 
 
-def read_contents(path: Path) -> Contents:
+def read_contents(path: Path, *, max_bytes: int = MOST_BYTES) -> Contents:
     """Read a file and check that it is as it was written.
 
     Parameters
     ----------
     path : Path
         The file.
+    max_bytes : int
+        Bytes that its members may have together; a file with more is refused before they are read.
 
     Returns
     -------
@@ -163,9 +186,9 @@ def read_contents(path: Path) -> Contents:
     """
     with open(path, "rb") as file:
         try:
-            size = _check_seal(file)
+            _check_seal(file)
             with zipfile.ZipFile(file) as archive:
-                return _read(archive, size)
+                return _read(archive, max_bytes)
         except Unreadable as error:
             raise ValueError(f"{path}: {error}") from error
         except (
@@ -179,12 +202,13 @@ def read_contents(path: Path) -> Contents:
             TypeError,
             ValueError,
             struct.error,
+            zlib.error,
         ) as error:
             raise ValueError(f"{path}: the file is damaged: {error}") from error
 
 
-def _check_seal(file: BinaryIO) -> int:
-    """Refuse a file that is not as it was written; returns its size."""
+def _check_seal(file: BinaryIO) -> None:
+    """Refuse a file that is not as it was written."""
     size = file.seek(0, os.SEEK_END)
     file.seek(0)
     if file.read(len(_START)) != _START:
@@ -195,27 +219,29 @@ def _check_seal(file: BinaryIO) -> int:
         raise Unreadable("this is no file of a MIST model, or it is cut short")
     if end[len(_SEAL) :] != _digest(file):
         raise Unreadable("the file was altered or damaged: its checksum differs")
-    return size
 
 
-def _read(archive: zipfile.ZipFile, size: int) -> Contents:
+def _read(archive: zipfile.ZipFile, max_bytes: int) -> Contents:
     members = archive.infolist()
     sizes = {member.filename: member.file_size for member in members}
     for member in members:
         if not _MEMBER.fullmatch(member.filename):
             raise Unreadable(f"it has the odd member {member.filename!r}")
-        stored = member.compress_type == zipfile.ZIP_STORED and not member.flag_bits & 1
-        if not stored or member.compress_size != member.file_size:
-            raise Unreadable(f"member {member.filename!r} is compressed or encrypted")
+        if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+            raise Unreadable(f"member {member.filename!r} is compressed in an unknown way")
     if len(sizes) < len(members):
         raise Unreadable("it has a member twice")
-    if sum(sizes.values()) > size:
-        raise Unreadable("its members are larger than the file")
+    total = sum(sizes.values())
+    if total > max_bytes:
+        raise Unreadable(
+            f"what it holds takes {total:,} bytes, more than max_bytes={max_bytes:,}: if you trust "
+            "the file, allow more"
+        )
     if _HEADER not in sizes:
         raise Unreadable(f"member {_HEADER!r} is missing")
     header = _parsed(_bytes(archive, _HEADER, sizes[_HEADER]))
     declared = header["members"]
-    wanted = {f"arrays/{number}.npy" for number in range(len(declared))}
+    wanted = {member_name(number) for number in range(len(declared))}
     for name in sorted(wanted | set(declared) | set(sizes) - {_HEADER}):
         if name not in sizes or name not in declared or name not in wanted:
             there = "not there" if name not in sizes else "not listed"
@@ -224,7 +250,7 @@ def _read(archive: zipfile.ZipFile, size: int) -> Contents:
             raise Unreadable(f"member {name!r} is not as large as the header says")
     arrays = []
     for number in range(len(declared)):
-        name = f"arrays/{number}.npy"
+        name = member_name(number)
         data = _bytes(archive, name, sizes[name])
         if hashlib.sha256(data).hexdigest() != declared[name]["sha256"]:
             raise Unreadable(f"member {name!r} was altered: its checksum differs")

@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator
 
 from mist import __version__
 from mist.persistence.codec import Decoder, Encoder, Unreadable
-from mist.persistence.container import Contents, read_contents, write_contents
+from mist.persistence.container import MOST_BYTES, Contents, read_contents, write_contents
 from mist.persistence.sound import check_sound
 
 __all__ = ["Loaded", "load", "load_with_attachment", "restored", "save"]
@@ -81,7 +81,7 @@ def save(model: Any, path: str | os.PathLike[str], *, attachment: Any = None) ->
     write_contents(Path(path), header, encoder.arrays)
 
 
-def load(path: str | os.PathLike[str]) -> Any:
+def load(path: str | os.PathLike[str], *, max_bytes: int = MOST_BYTES) -> Any:
     """Read a model from a file that `save` has written.
 
     Nothing that the file holds is run, and all that compiled code relies on is checked, so a file
@@ -91,6 +91,8 @@ def load(path: str | os.PathLike[str]) -> Any:
     ----------
     path : str or path-like
         The file.
+    max_bytes : int, default=2**32
+        Bytes that what the file holds may take; a file with more is refused before it is read.
 
     Returns
     -------
@@ -100,8 +102,8 @@ def load(path: str | os.PathLike[str]) -> Any:
     Raises
     ------
     ValueError
-        If it is no file of a model, of a newer format, cut short, altered or inconsistent. The
-        message names the file.
+        If it is no file of a model, of a newer format, cut short, altered, inconsistent or too
+        large. The message names the file.
     OSError
         If it cannot be read.
 
@@ -117,16 +119,18 @@ def load(path: str | os.PathLike[str]) -> Any:
     >>> copy.partial_fit([[5.0]], [2]).predict([[5.2]])
     array([2])
     """
-    return load_with_attachment(path).model
+    return load_with_attachment(path, max_bytes=max_bytes).model
 
 
-def load_with_attachment(path: str | os.PathLike[str]) -> Loaded:
+def load_with_attachment(path: str | os.PathLike[str], *, max_bytes: int = MOST_BYTES) -> Loaded:
     """Read a model and what was saved beside it.
 
     Parameters
     ----------
     path : str or path-like
         The file.
+    max_bytes : int, default=2**32
+        As for `load`.
 
     Returns
     -------
@@ -138,7 +142,7 @@ def load_with_attachment(path: str | os.PathLike[str]) -> Loaded:
     ValueError, OSError
         As for `load`.
     """
-    return restored(Path(path), read_contents(Path(path)))
+    return restored(Path(path), read_contents(Path(path), max_bytes=max_bytes))
 
 
 def restored(path: Path, contents: Contents) -> Loaded:
@@ -166,10 +170,12 @@ def restored(path: Path, contents: Contents) -> Loaded:
         header = contents.header
         model = decoder.decode(header["model"])
         attachment = decoder.decode(header["attachment"])
+        listed = decoder.decode(header["classes"])
+        decoder.finish()
         if not isinstance(model, BaseEstimator) or header["class"] != header["model"]["is"]:
             raise Unreadable("what it holds is no model of the class that the header names")
         classes = getattr(model, "classes_", None)
-        if decoder.decode(header["classes"]) != (None if classes is None else classes.tolist()):
+        if listed != (None if classes is None else classes.tolist()):
             raise Unreadable("the header lists other classes than the model has")
     except Unreadable as error:
         raise ValueError(f"{path}: {error}") from error

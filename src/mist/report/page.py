@@ -59,7 +59,9 @@ def render_page(
     sections: Sequence[Section],
     settings: Mapping[str, Mapping[str, Any]],
 ) -> str:
-    """Return the report as one HTML text that needs no other file and no script.
+    """Return the report as one HTML text that needs no other file.
+
+    Its one script sorts tables; where scripts are not allowed they stay as they are.
 
     Parameters
     ----------
@@ -106,16 +108,17 @@ def _has_tasks(section: Section) -> bool:
 
 
 def _plots(section: Section, number: int) -> list[_Plot]:
-    from mist.report import figures
+    from mist.evaluation.metrics import window_length
+    from mist.report.figures import accuracy_svg, growth_svg, matrices_svg
 
     results = section.results
-    n_rows = len(results[0].correct)
-    window = figures.window_length(n_rows)
+    n_rows = results[0].n_rows
+    window = window_length(n_rows)
     end = ", ".join(f"{r.model} {r.prequential_accuracy:.3f}" for r in results)
     accuracy = _Plot(
         "Accuracy over the stream",
         embed(
-            figures.plot_accuracy(results, section.borders, section.border_labels),
+            accuracy_svg(results, section.borders, section.border_labels),
             f"s{number}a",
             f"Line chart of prequential accuracy on {section.dataset} over {n_rows:,} rows. "
             f"Over the whole stream: {end}.",
@@ -129,7 +132,7 @@ def _plots(section: Section, number: int) -> list[_Plot]:
     growth = _Plot(
         "Tree growth",
         embed(
-            figures.plot_growth(results, section.borders, section.border_labels),
+            growth_svg(results, section.borders, section.border_labels),
             f"s{number}g",
             f"Step chart of the number of leaves on {section.dataset}. At the end: {leaves}.",
         ),
@@ -149,7 +152,7 @@ def _plots(section: Section, number: int) -> list[_Plot]:
     matrices = _Plot(
         "Accuracy by task",
         embed(
-            figures.plot_matrices(results),
+            matrices_svg(results),
             f"s{number}m",
             f"Heat maps of the accuracy matrix on {section.dataset}, one a model. "
             f"After the last task, task by task: {last}.",
@@ -163,7 +166,7 @@ def _plots(section: Section, number: int) -> list[_Plot]:
 def _coincidence(results: Sequence[StreamResult]) -> str:
     groups: dict[bytes, list[str]] = {}
     for result in results:
-        groups.setdefault(np.packbits(result.correct).tobytes(), []).append(result.model)
+        groups.setdefault(result.correct.tobytes(), []).append(result.model)
     same = [" and ".join(models) for models in groups.values() if len(models) > 1]
     return f" The lines of {'; '.join(same)} coincide." if same else ""
 

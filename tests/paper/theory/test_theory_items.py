@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from drawn import assert_told_apart
 from mist.bench.record import Record, Trial
 from mist.bench.tables import to_latex, to_markdown
 from mist.paper.exhibit import Scope
@@ -85,6 +86,7 @@ def test_records_become_tables_with_verdicts_and_figures(name, results):
         axes = drawing.figure.axes[0]
         assert axes.get_xlabel()
         assert axes.get_ylabel()
+        assert_told_apart(axes)
     # One record is enough to show something, and a failed one is left out.
     records = {plan[0]: results(plan[0]), plan[1]: Record(plan[1], error="ValueError: no")}
     assert item.show(scope, records).tables

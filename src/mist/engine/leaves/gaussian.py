@@ -51,6 +51,7 @@ class IndependentColumns(LeafModel):
     """Leaf models of which the cached precisions, and products of deviations, are a part."""
 
     uses_products = True
+    adds_up = True
     numeric_norm: ClassVar[bool]
     """Whether the normaliser counts the numeric columns."""
 

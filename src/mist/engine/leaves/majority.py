@@ -30,6 +30,7 @@ class MajorityModel(LeafModel):
 
     title = "majority"
     arrays = Majority
+    adds_up = True
     score = staticmethod(_score)
     log_density = staticmethod(_log_density)
 

@@ -186,7 +186,6 @@ class SketchModel(IndependentColumns):
     title = "sketch"
     arrays = View
     sorts_sketches = True
-    merges = False  # nothing merges sketches yet
     numeric_norm = False
     per_cell = ("count",)
     make_room = staticmethod(_make_room)

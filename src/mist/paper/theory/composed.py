@@ -8,18 +8,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mist.bench.record import Trial
 from mist.bench.tables import Table
-from mist.paper.exhibit import Drawing, Exhibit, Item, Records, Scope, results_of
+from mist.paper.drawing import Drawing
+from mist.paper.exhibit import Exhibit, Item, Records, Scope, results_of
 from mist.paper.theory.checks import FAILS, HOLDS, NO_GUARANTEE, interval, proportion, verdict
 from mist.paper.theory.leaves import gini_gains
 from mist.paper.theory.sketches import class_sketches, rank_error, stored_column, summarise
-from mist.report.style import INK, line_styles, new_figure, style
+from mist.plotting.looks import ink, line_styles
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 __all__ = ["DISTRIBUTIONS", "ITEM", "composed_error"]
 
@@ -371,10 +375,21 @@ def _notes(groups: Mapping[tuple[int, int], Sequence[Any]]) -> tuple[str, ...]:
     )
 
 
-@style()
 def _draw(groups: Mapping[tuple[int, int], Sequence[Any]]) -> Drawing:
-    figure, axes = new_figure(3.6)
     most = max(n for _, n in groups)
+    return Drawing(
+        "composed-error",
+        "Errors of sketches and their bounds",
+        (lambda ax: _draw_lines(ax, groups, most),),
+        "All lines fall with k. The largest rank error lies above 1/k, near the published one; "
+        "the largest error of the gain lies below 4/k.",
+        f"Largest errors over five distributions at {most:,} rows a leaf.",
+        height=3.6,
+        legend="right",
+    )
+
+
+def _draw_lines(ax: Axes, groups: Mapping[tuple[int, int], Sequence[Any]], most: int) -> None:
     sizes = [k for k, n in groups if n == most]
     lines = line_styles(4)
     of_size = [groups[k, most] for k in sizes]
@@ -385,22 +400,13 @@ def _draw(groups: Mapping[tuple[int, int], Sequence[Any]]) -> Drawing:
         ("1/k", [1 / k for k in sizes], ""),
     )
     for (label, values, marker), line in zip(drawn, lines, strict=True):
-        axes.plot(sizes, values, marker=marker, markersize=5, label=label, **line)
-    axes.plot(sizes, [4 / k for k in sizes], color=INK, linewidth=0.8, label="4/k")
-    axes.set_xscale("log", base=2)
-    axes.set_yscale("log")
-    axes.set_xticks(sizes, [str(k) for k in sizes])
-    axes.set_xlabel("size of the sketch k")
-    axes.set_ylabel("error (share of rows, gain)")
-    figure.legend(loc="outside right upper")
-    return Drawing(
-        "composed-error",
-        "Errors of sketches and their bounds",
-        figure,
-        "All lines fall with k. The largest rank error lies above 1/k, near the published one; "
-        "the largest error of the gain lies below 4/k.",
-        f"Largest errors over five distributions at {most:,} rows a leaf.",
-    )
+        ax.plot(sizes, values, marker=marker, markersize=5, label=label, **line)
+    ax.plot(sizes, [4 / k for k in sizes], color=ink(), linewidth=0.8, label="4/k")
+    ax.set_xscale("log", base=2)
+    ax.set_yscale("log")
+    ax.set_xticks(sizes, [str(k) for k in sizes])
+    ax.set_xlabel("size of the sketch k")
+    ax.set_ylabel("error (share of rows, gain)")
 
 
 ITEM = Item("Error of gains from sketches", "theory", "thm:composed", plan, show)

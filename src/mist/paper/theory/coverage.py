@@ -9,7 +9,7 @@ gain is looked at on its own.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,10 +17,14 @@ from numpy.typing import NDArray
 from mist.bench.record import Trial
 from mist.bench.tables import Table
 from mist.engine.criterion import TIE, radius
-from mist.paper.exhibit import Drawing, Exhibit, Item, Records, Scope, results_of
+from mist.paper.drawing import Drawing
+from mist.paper.exhibit import Exhibit, Item, Records, Scope, results_of
 from mist.paper.theory.checks import FAILS, HOLDS, NO_GUARANTEE, interval, proportion
 from mist.paper.theory.leaves import NOISE, Case, Floats, columns, draw_counts, gini_gains
-from mist.report.style import INK, line_styles, new_figure, style
+from mist.plotting.looks import ink, line_styles
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 __all__ = ["CASES", "ITEM", "many_looks", "one_look", "own_thresholds"]
 
@@ -472,9 +476,21 @@ def show(scope: Scope, records: Records) -> Exhibit:
     return Exhibit(tables=tuple(tables), drawings=tuple(drawings), notes=tuple(notes))
 
 
-@style()
 def _draw(results: Sequence[tuple[Trial, Any]]) -> Drawing:
-    figure, axes = new_figure(3.8)
+    return Drawing(
+        "coverage",
+        "Radii and the deviation of the gap",
+        (lambda ax: _draw_lines(ax, results),),
+        "On logarithmic axes all lines fall with the square root of n. McDiarmid's radius lies far "
+        "above the quantiles of the deviation that occurs.",
+        "Radii at delta = 0.1 for two columns, and the 0.9 quantile of the deviation of the gap "
+        "between two equal columns from its mean.",
+        height=3.8,
+        legend="right",
+    )
+
+
+def _draw_lines(ax: Axes, results: Sequence[tuple[Trial, Any]]) -> None:
     found = {(dict(t.arguments)["case"], dict(t.arguments)["n"]): result for t, result in results}
     names = [name for name in ("equal-2", "equal-10") if any(case == name for case, _ in found)]
     first = names[0] if names else ""
@@ -482,28 +498,16 @@ def _draw(results: Sequence[tuple[Trial, Any]]) -> Drawing:
     lines = line_styles(len(BOUNDS) + len(names))
     for b, bound in enumerate(BOUNDS):
         radii = [found[first, n]["radii"][b][0] for n in rows]
-        axes.plot(rows, radii, label=f"radius, {_TITLES[bound]}", **next(lines))
+        ax.plot(rows, radii, label=f"radius, {_TITLES[bound]}", **next(lines))
     for name in names:
         quantiles = [(n, found[name, n]["gap_deviation"][0]) for n in rows if (name, n) in found]
         label = f"0.9 quantile, {CASES[name].title}"
-        axes.plot(
-            *zip(*quantiles, strict=True), marker="o", markersize=4, label=label, **next(lines)
-        )
-    axes.axhline(0.5, color=INK, linewidth=0.8, linestyle=":", label="largest gain of 2 classes")
-    axes.set_xscale("log")
-    axes.set_yscale("log")
-    axes.set_xlabel("rows n at the leaf")
-    axes.set_ylabel("gap between two gains")
-    figure.legend(loc="outside right upper")
-    return Drawing(
-        "coverage",
-        "Radii and the deviation of the gap",
-        figure,
-        "On logarithmic axes all lines fall with the square root of n. McDiarmid's radius lies far "
-        "above the quantiles of the deviation that occurs.",
-        "Radii at delta = 0.1 for two columns, and the 0.9 quantile of the deviation of the gap "
-        "between two equal columns from its mean.",
-    )
+        ax.plot(*zip(*quantiles, strict=True), marker="o", markersize=4, label=label, **next(lines))
+    ax.axhline(0.5, color=ink(), linewidth=0.8, linestyle=":", label="largest gain of 2 classes")
+    ax.set_xscale("log")
+    ax.set_yscale("log")
+    ax.set_xlabel("rows n at the leaf")
+    ax.set_ylabel("gap between two gains")
 
 
 ITEM = Item("Coverage of the split test", "theory", "cor:radius", plan, show)

@@ -10,18 +10,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from mist.bench.record import Trial
 from mist.bench.tables import Table
 from mist.engine.thresholds import class_medians, midpoint, observed_cells
-from mist.paper.exhibit import Drawing, Exhibit, Item, Records, Scope, results_of
+from mist.paper.drawing import Drawing
+from mist.paper.exhibit import Exhibit, Item, Records, Scope, results_of
 from mist.paper.theory.checks import FAILS, HOLDS, NO_GUARANTEE, interval, proportion
 from mist.paper.theory.leaves import gini_gains
 from mist.paper.theory.sketches import class_sketches, rank_error, summarise
-from mist.report.style import INK, line_styles, new_figure, style
+from mist.plotting.looks import ink, line_styles
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 __all__ = ["ITEM", "displacement"]
 
@@ -256,10 +260,21 @@ def _notes(results: Sequence[tuple[Trial, Any]]) -> tuple[str, ...]:
     )
 
 
-@style()
 def _draw(results: Sequence[tuple[Trial, Any]]) -> Drawing:
-    figure, axes = new_figure(3.6)
     k = max(_given(trial)[2] for trial, _ in results)
+    return Drawing(
+        "displacement",
+        "Gain lost by the threshold of the sketches",
+        (lambda ax: _draw_lines(ax, results, k),),
+        "Largest loss against the exact midpoint and against the best threshold, and the bounds "
+        "4 kappa/k and 4 kappa eps(k), over the ratio of standard deviations.",
+        f"Largest losses with k = {k} and {_ROWS:,} rows.",
+        height=3.6,
+        legend="right",
+    )
+
+
+def _draw_lines(ax: Axes, results: Sequence[tuple[Trial, Any]], k: int) -> None:
     lines = line_styles(4)
     chosen = [(trial, result) for trial, result in results if _given(trial)[2] == k]
     for apart in _APART:
@@ -270,23 +285,14 @@ def _draw(results: Sequence[tuple[Trial, Any]]) -> Drawing:
         for key, name in (("loss", "midpoint"), ("loss_of_best", "best threshold")):
             values = [result[key]["largest"] for _, result in points]
             label = f"loss of the {name}, means apart {apart:g}"
-            axes.plot(kappas, values, marker="o", markersize=4, label=label, **next(lines))
+            ax.plot(kappas, values, marker="o", markersize=4, label=label, **next(lines))
     kappas = list(_KAPPAS)
-    axes.plot(kappas, [4 * x / k for x in kappas], color=INK, linewidth=0.8, label="4 kappa/k")
+    ax.plot(kappas, [4 * x / k for x in kappas], color=ink(), linewidth=0.8, label="4 kappa/k")
     bound = [4 * x * rank_error(k) for x in kappas]
-    axes.plot(kappas, bound, color=INK, linewidth=0.8, linestyle=":", label="4 kappa eps(k)")
-    axes.set_yscale("log")
-    axes.set_xlabel("ratio of standard deviations kappa")
-    axes.set_ylabel("gain lost (Gini)")
-    figure.legend(loc="outside right upper")
-    return Drawing(
-        "displacement",
-        "Gain lost by the threshold of the sketches",
-        figure,
-        "Largest loss against the exact midpoint and against the best threshold, and the bounds "
-        "4 kappa/k and 4 kappa eps(k), over the ratio of standard deviations.",
-        f"Largest losses with k = {k} and {_ROWS:,} rows.",
-    )
+    ax.plot(kappas, bound, color=ink(), linewidth=0.8, linestyle=":", label="4 kappa eps(k)")
+    ax.set_yscale("log")
+    ax.set_xlabel("ratio of standard deviations kappa")
+    ax.set_ylabel("gain lost (Gini)")
 
 
 ITEM = Item("Displacement of thresholds by sketches", "theory", "cor:opt-displacement", plan, show)

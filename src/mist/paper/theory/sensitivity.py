@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,9 +19,13 @@ from mist.bench.record import Trial
 from mist.bench.tables import Table
 from mist.engine.compiled import allocating
 from mist.engine.criterion import impurity_term, split_gain
-from mist.paper.exhibit import Drawing, Exhibit, Item, Records, Scope, results_of
+from mist.paper.drawing import Drawing
+from mist.paper.exhibit import Exhibit, Item, Records, Scope, results_of
 from mist.paper.theory.checks import round_down, verdict
-from mist.report.style import INK, line_styles, new_figure, style
+from mist.plotting.looks import ink, line_styles
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 __all__ = ["ITEM", "climb", "exact_change", "search_all"]
 
@@ -333,9 +337,21 @@ def _notes(results: Sequence[tuple[Trial, Any]]) -> tuple[str, ...]:
     return tuple(notes)
 
 
-@style()
 def _draw(results: Sequence[tuple[Trial, Any]]) -> Drawing:
-    figure, axes = new_figure(3.6)
+    return Drawing(
+        "sensitivity",
+        "Largest change of the gain by one row",
+        (lambda ax: _draw_lines(ax, results),),
+        "Curves of the largest change times n against n: on one side they rise towards 4, across "
+        "the sides they rise towards 2, and neither line is crossed.",
+        "Dots: the replaced row stays on its side; triangles: it changes sides. The dotted lines "
+        "are the limits of the theorem.",
+        height=3.6,
+        legend="right",
+    )
+
+
+def _draw_lines(ax: Axes, results: Sequence[tuple[Trial, Any]]) -> None:
     by_classes: dict[int, list[tuple[int, float, float]]] = {}
     for trial, result in results:
         given = dict(trial.arguments)
@@ -344,26 +360,16 @@ def _draw(results: Sequence[tuple[Trial, Any]]) -> Drawing:
     chosen = [k for k in (2, 3, 20) if k in by_classes]
     for line, k in zip(line_styles(len(chosen)), chosen, strict=True):
         n, same, cross = zip(*sorted(by_classes[k]), strict=True)
-        axes.plot(n, same, marker="o", markersize=4, label=f"{k} classes, same side", **line)
-        axes.plot(n, cross, marker="^", markersize=4, label=f"{k} classes, across", **line)
+        ax.plot(n, same, marker="o", markersize=4, label=f"{k} classes, same side", **line)
+        ax.plot(n, cross, marker="^", markersize=4, label=f"{k} classes, across", **line)
     rows = np.geomspace(8, max(given_n for points in by_classes.values() for given_n, *_ in points))
-    axes.plot(rows, 4 - 4 * np.sqrt(2 / rows), color=INK, linewidth=0.8, label="4 - 4 sqrt(2/n)")
+    ax.plot(rows, 4 - 4 * np.sqrt(2 / rows), color=ink(), linewidth=0.8, label="4 - 4 sqrt(2/n)")
     for limit in (2, 4):
-        axes.axhline(limit, color=INK, linewidth=0.8, linestyle=":")
-    axes.set_xscale("log")
-    axes.set_ylim(0, 4.3)
-    axes.set_xlabel("rows n at the leaf")
-    axes.set_ylabel("n times the largest change of the gain")
-    figure.legend(loc="outside right upper")
-    return Drawing(
-        "sensitivity",
-        "Largest change of the gain by one row",
-        figure,
-        "Curves of the largest change times n against n: on one side they rise towards 4, across "
-        "the sides they rise towards 2, and neither line is crossed.",
-        "Dots: the replaced row stays on its side; triangles: it changes sides. The dotted lines "
-        "are the limits of the theorem.",
-    )
+        ax.axhline(limit, color=ink(), linewidth=0.8, linestyle=":")
+    ax.set_xscale("log")
+    ax.set_ylim(0, 4.3)
+    ax.set_xlabel("rows n at the leaf")
+    ax.set_ylabel("n times the largest change of the gain")
 
 
 ITEM = Item("Sensitivity of the Gini gain to one row", "theory", "thm:tight", plan, show)

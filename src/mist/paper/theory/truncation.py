@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from mist.bench.record import Trial
 from mist.bench.tables import Table
 from mist.engine.inheritance import truncated_moments
-from mist.paper.exhibit import Drawing, Exhibit, Item, Records, Scope, results_of
+from mist.paper.drawing import Drawing
+from mist.paper.exhibit import Exhibit, Item, Records, Scope, results_of
 from mist.paper.theory.checks import verdict
-from mist.report.style import line_styles, new_figure, style
+from mist.plotting.looks import line_styles
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 __all__ = ["ITEM", "drawn_moments", "integrated_moments", "moment_errors", "wrong_sign"]
 
@@ -305,9 +309,20 @@ def _sign_table(result: Any) -> Table:
     )
 
 
-@style()
 def _draw(results: Sequence[tuple[Trial, Any]]) -> Drawing:
-    figure, axes = new_figure(3.2)
+    return Drawing(
+        "truncation",
+        "Relative errors of truncated moments",
+        (lambda ax: _draw_lines(ax, results),),
+        "The errors are near rounding where the kept part is large and grow towards the tail that "
+        "is kept, where the variance is a small difference of large numbers.",
+        "Errors of the mean are those of its distance from the threshold.",
+        height=3.2,
+        legend="right",
+    )
+
+
+def _draw_lines(ax: Axes, results: Sequence[tuple[Trial, Any]]) -> None:
     lines = line_styles(4)
     for side in SIDES:
         mine = [result for trial, result in results if dict(trial.arguments)["side"] == side]
@@ -318,19 +333,10 @@ def _draw(results: Sequence[tuple[Trial, Any]]) -> Drawing:
         for key in ("mean", "variance"):
             errors = np.concatenate([result[key] for result in mine])
             shown = np.maximum(errors[order], 1e-17)
-            axes.plot(zeta[order], shown, label=f"{key}, {side} part", **next(lines))
-    axes.set_yscale("log")
-    axes.set_xlabel("threshold zeta (standard deviations from the mean)")
-    axes.set_ylabel("relative error")
-    figure.legend(loc="outside right upper")
-    return Drawing(
-        "truncation",
-        "Relative errors of truncated moments",
-        figure,
-        "The errors are near rounding where the kept part is large and grow towards the tail that "
-        "is kept, where the variance is a small difference of large numbers.",
-        "Errors of the mean are those of its distance from the threshold.",
-    )
+            ax.plot(zeta[order], shown, label=f"{key}, {side} part", **next(lines))
+    ax.set_yscale("log")
+    ax.set_xlabel("threshold zeta (standard deviations from the mean)")
+    ax.set_ylabel("relative error")
 
 
 ITEM = Item("Moments of truncated Gaussians", "theory", "app:truncgauss", plan, show)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,9 +19,13 @@ from mist.bench.record import Trial
 from mist.bench.tables import Table
 from mist.engine.inheritance import split_leaf, truncated_moments
 from mist.engine.state import MEAN, State, leaf_cells
-from mist.paper.exhibit import Drawing, Exhibit, Item, Records, Scope, results_of
+from mist.paper.drawing import Drawing
+from mist.paper.exhibit import Exhibit, Item, Records, Scope, results_of
 from mist.paper.theory.checks import FAILS, HOLDS, NO_GUARANTEE, verdict
-from mist.report.style import line_styles, new_figure, style
+from mist.plotting.looks import line_styles
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 __all__ = ["ITEM", "SCENARIOS", "child_errors", "class_variance", "mean_variance"]
 
@@ -498,10 +502,21 @@ def _child_table(results: Sequence[tuple[Trial, Any]]) -> Table:
     )
 
 
-@style()
 def _draw(results: Sequence[tuple[Trial, Any]]) -> Drawing:
-    figure, axes = new_figure(3.8)
     most = max(dict(trial.arguments)["n_parent"] for trial, _ in results)
+    return Drawing(
+        "variance",
+        "Error of a child's class means in the column that is not split",
+        (lambda ax: _draw_lines(ax, results, most),),
+        "With independent columns the error with inheritance is far lower throughout. With "
+        "correlated columns it starts lower, hardly falls and is overtaken.",
+        f"Dots without inheritance, triangles with alpha = 0.6, from a parent of {most:,} rows.",
+        height=3.8,
+        legend="right",
+    )
+
+
+def _draw_lines(ax: Axes, results: Sequence[tuple[Trial, Any]], most: int) -> None:
     lines = line_styles(2 * len(SCENARIOS))
     for trial, result in results:
         given = dict(trial.arguments)
@@ -512,20 +527,11 @@ def _draw(results: Sequence[tuple[Trial, Any]]) -> Drawing:
         for m, name in ((0, "none"), (_METHODS.index(0.6), "alpha 0.6")):
             values = [e[m] for _, e in errors]
             label = f"{given['scenario']}, {name}"
-            axes.plot(rows, values, marker="o^"[m > 0], markersize=4, label=label, **next(lines))
-    axes.set_xscale("log")
-    axes.set_yscale("log")
-    axes.set_xlabel("rows of the child's own")
-    axes.set_ylabel("mean squared error (variances of the class)")
-    figure.legend(loc="outside right upper")
-    return Drawing(
-        "variance",
-        "Error of a child's class means in the column that is not split",
-        figure,
-        "With independent columns the error with inheritance is far lower throughout. With "
-        "correlated columns it starts lower, hardly falls and is overtaken.",
-        f"Dots without inheritance, triangles with alpha = 0.6, from a parent of {most:,} rows.",
-    )
+            ax.plot(rows, values, marker="o^"[m > 0], markersize=4, label=label, **next(lines))
+    ax.set_xscale("log")
+    ax.set_yscale("log")
+    ax.set_xlabel("rows of the child's own")
+    ax.set_ylabel("mean squared error (variances of the class)")
 
 
 ITEM = Item("Variance of what a child inherits", "theory", "prop:variance", plan, show)

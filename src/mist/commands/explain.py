@@ -1,0 +1,159 @@
+"""The command `mist explain`: why a saved model answers a row as it does."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from mist.classifier import MistClassifier
+from mist.inspection import Explanation
+from mist.io.csv import CsvSource
+from mist.io.source import MISSING, TableError
+from mist.persistence import load
+
+__all__ = ["explain_row", "named_values", "row_of_csv", "row_of_text"]
+
+_ROWS_AT_ONCE = 4096
+
+
+def explain_row(path: Path, row: Any, top: int) -> Explanation:
+    """Explain what a saved model answers to a row.
+
+    Parameters
+    ----------
+    path : Path
+        File of the model, see `mist.persistence.save`.
+    row : sequence of numbers, or mapping of str
+        The row; a mapping as for `named_values`.
+    top : int
+        Classes that the evidence is told for.
+
+    Returns
+    -------
+    Explanation
+
+    Raises
+    ------
+    ValueError
+        If the file holds no `MistClassifier` that has learnt something, or the row does not fit.
+    OSError
+        If the file cannot be read.
+    """
+    model = load(path)
+    if not isinstance(model, MistClassifier):
+        raise ValueError(
+            f"{path.name} holds a {type(model).__name__}; mist explain looks into one tree, a "
+            "MistClassifier (in Python: forest.trees_[0].explain(row))"
+        )
+    if not hasattr(model, "n_features_in_"):
+        raise ValueError(f"the model in {path.name} has learnt nothing yet")
+    x = named_values(row, model._names()) if isinstance(row, Mapping) else row
+    return model.explain(x, top=top)
+
+
+def row_of_text(text: str) -> Any:
+    """Read a row that is given as JSON, an object or a list.
+
+    Raises
+    ------
+    ValueError
+        If it is neither.
+
+    Examples
+    --------
+    >>> row_of_text('{"width": 1.5, "colour": "red"}')
+    {'width': 1.5, 'colour': 'red'}
+    """
+    try:
+        row = json.loads(text)
+    except ValueError as error:
+        raise ValueError(f"--row is no JSON: {error}") from error
+    if not isinstance(row, dict | list) or not row:
+        raise ValueError(
+            "--row is a JSON object with a value for each column, or a list of numbers"
+        )
+    return row
+
+
+def row_of_csv(path: Path, line: int) -> dict[str, str]:
+    """Read one row of a CSV file, by the number of its line.
+
+    Parameters
+    ----------
+    path : Path
+        The file, whose first line has the names.
+    line : int
+        Line of the row, as in error messages and files of predictions.
+
+    Returns
+    -------
+    dict of str to str
+        The cells by name.
+
+    Raises
+    ------
+    TableError
+        If there is no such row.
+    """
+    source = CsvSource(path, target=0)
+    for batch in source.batches(_ROWS_AT_ONCE):
+        for place, number in enumerate(batch.rows):
+            if number == line:
+                names = [column.name for column in source.columns]
+                return {
+                    name: str(cells[place])
+                    for name, cells in zip(names, batch.columns, strict=True)
+                }
+    raise TableError(f"{path.name} has no row on line {line}")
+
+
+def named_values(row: Mapping[str, Any], names: Sequence[Any]) -> dict[Any, float]:
+    """Values of a model's columns from cells.
+
+    Parameters
+    ----------
+    row : mapping of str to cell
+        Numbers, texts or None. A text of a column that the model has as 0/1 columns, called
+        ``"column=text"``, is spread over these. What the model has no column for is left out.
+    names : sequence
+        Names of the model's columns.
+
+    Returns
+    -------
+    dict
+        Values by name; a missing one is NaN.
+
+    Raises
+    ------
+    ValueError
+        If a cell is no number where one is needed, or the model has no column of the row.
+
+    Examples
+    --------
+    >>> named_values({"size": "2", "hue": "red", "id": "7"}, ["size", "hue=blue", "hue=red"])
+    {'size': 2.0, 'hue=blue': 0.0, 'hue=red': 1.0}
+    """
+    known, values = {str(name): name for name in names}, {}
+    for column, cell in row.items():
+        missing = cell is None or (isinstance(cell, str) and cell.strip() in MISSING)
+        if column in known:
+            values[known[column]] = math.nan if missing else _number(column, cell)
+            continue
+        spread = [text for text in known if text.startswith(f"{column}=")]
+        for text in spread:
+            one = text == f"{column}={cell.strip() if isinstance(cell, str) else cell}"
+            values[known[text]] = math.nan if missing else float(one)
+    if not values:
+        shown = ", ".join(list(known)[:5])
+        raise ValueError(f"the row has none of the model's columns, which are {shown}, ...")
+    return values
+
+
+def _number(column: str, cell: Any) -> float:
+    try:
+        return float(cell)
+    except (TypeError, ValueError):
+        raise ValueError(f"column {column!r}: {cell!r} is not a number") from None

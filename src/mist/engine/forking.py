@@ -1,0 +1,84 @@
+"""The tree of a model without what its leaves know, for others to learn into."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mist.engine.conformity import new_conformity
+from mist.engine.random import FORKS, draw
+from mist.engine.records import new_records
+from mist.engine.state import (
+    CAPS,
+    LEAF,
+    N_LEARNT,
+    N_LEAVES,
+    N_NODES,
+    Options,
+    State,
+    clear_leaf,
+    new_state,
+)
+
+NEVER = 2**62
+"""The grace period of a tree that is not to be split."""
+
+
+def fork(state: State, number: int) -> State:
+    """A tree with the same splits that has learnt nothing, and does not split.
+
+    Rows are routed as the model routes them: a missing value goes by the masses of the nodes, so
+    those are kept, and `State.began` tells what they were.
+
+    Parameters
+    ----------
+    state : State
+        The model; unchanged.
+    number : int
+        Forks of the same tree with other numbers draw other random bits.
+
+    Returns
+    -------
+    State
+        Shares no memory with the model.
+    """
+    learnt = int(state.tree.counters[N_LEARNT])
+    seed = int(draw(state.options.seed, FORKS, number, learnt, 0)) >> 1
+    out = bare(state, state.options._replace(seed=seed, grace_period=NEVER))
+    out.began = state.tree.nodes.mass[: state.tree.counters[N_NODES]].copy()
+    out.began[0] = 0.0  # the weight of all rows
+    out.tree.nodes.mass[:] = out.began
+    return out
+
+
+def bare(state: State, options: Options) -> State:
+    """A tree with the same splits that has learnt nothing.
+
+    Parameters
+    ----------
+    state : State
+        The model; unchanged.
+    options : Options
+        Those of the new tree: of the same columns and kind.
+
+    Returns
+    -------
+    State
+        Shares no memory with the model.
+    """
+    size = None if state.sketch is None else int(state.sketch.plan[CAPS, 0])
+    out = new_state(state.n_features, options, size, state.kind)
+    n, n_leaves = (int(state.tree.counters[i]) for i in (N_NODES, N_LEAVES))
+    out.tree = out.tree._replace(
+        nodes=state.tree.nodes[:n].copy(),
+        leaves=new_records(n_leaves, LEAF),
+        spread=np.zeros((n_leaves, state.n_features)),
+    )
+    out.kind.reserve_leaves(out, n_leaves)
+    out.tree.counters[[N_NODES, N_LEAVES]] = n, n_leaves
+    out.tree.nodes.mass[:] = 0.0
+    for leaf, node in enumerate(state.tree.leaves.node[:n_leaves].tolist()):
+        clear_leaf(out.tree, leaf, node, 0)
+        out.kind.begin(out, leaf)
+    if state.conformity is not None:
+        out.conformity = new_conformity()
+    return out

@@ -1,0 +1,41 @@
+"""What drawings of a tree write at a node."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mist.inspection.nodes import Node, heaviest
+from mist.inspection.wording import count, number, printable
+
+__all__ = ["class_list", "condition", "row_count"]
+
+Array = np.ndarray[Any, Any]
+
+
+def condition(node: Node, spread: Array, longest: int | None = None) -> str:
+    """Condition under which rows go left; ``spread`` as from `mist.inspection.nodes.spreads`."""
+    name, threshold = printable(node.column), number(node.threshold, spread[node.feature])
+    return f"{_cut(name, longest)} <= {threshold}"
+
+
+def row_count(rows: float) -> str:
+    """Return a number of rows in words."""
+    return f"{count(rows)} row" + "s" * (rows != 1)
+
+
+def class_list(node: Node, labels: list[Any], most: int, longest: int | None = None) -> str:
+    """The heaviest classes with their masses, and how many more there are."""
+    top = heaviest(node, labels, most)
+    names = [_cut(printable(label), longest) for label, _ in top]
+    text = ", ".join(f"{name} {count(mass)}" for name, (_, mass) in zip(names, top, strict=True))
+    more = int(np.count_nonzero(node.masses)) - len(top)
+    return f"{text} and {more} more" if more else text
+
+
+def _cut(name: str, longest: int | None) -> str:
+    # The other package stands on the classifier, which stands on this one.
+    from mist.plotting.texts import short
+
+    return name if longest is None else short(name, longest)

@@ -1,0 +1,90 @@
+"""Evidence for the answer against the runner-up, as bars."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mist.inspection.explanation import MOST_TERMS, Term
+from mist.inspection.wording import printable
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from mist.inspection.explanation import Explanation
+
+__all__ = ["plot_evidence"]
+
+_LONGEST, _LONGEST_CLASS = 30, 18
+_HEIGHT, _FRAME = 0.32, 1.1  # inches a bar, and for what is around the bars
+
+
+def plot_evidence(explanation: Explanation, ax: Axes | None = None) -> Axes:
+    """Draw the bars of `mist.inspection.Explanation.plot`.
+
+    Parameters
+    ----------
+    explanation : Explanation
+        Of a row for which there is a runner-up.
+    ax : matplotlib.axes.Axes or None, default=None
+        Where to draw; None makes a figure.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        Plain bars to the right speak for the answer, hatched ones to the left for the runner-up.
+
+    Raises
+    ------
+    ValueError
+        If there is no runner-up.
+    TypeError
+        If `ax` is something else than axes.
+    """
+    from mist.plotting.looks import PALETTE, axes_for, ink, names_as_they_are
+    from mist.plotting.texts import short
+
+    terms = explanation.contrast(MOST_TERMS)
+    if not terms:
+        raise ValueError(
+            f"{printable(explanation.classes[0])} is the only class of this explanation: there is "
+            "no runner-up to compare it with"
+        )
+    first, second = (short(printable(c), _LONGEST_CLASS) for c in explanation.classes[:2])
+    with names_as_they_are():
+        ax = axes_for(ax, height=_HEIGHT * len(terms) + _FRAME)
+        for place, term in enumerate(terms):
+            evidence = term.evidence
+            against = evidence < 0
+            ax.barh(
+                place,
+                evidence,
+                height=0.7,
+                color=PALETTE[1] if against else PALETTE[0],
+                hatch="///" if against else None,
+                edgecolor="white" if against else PALETTE[0],
+                linewidth=0,
+            )
+            ax.annotate(
+                f"{evidence:+.2f}",
+                (evidence, place),
+                xytext=(-4 if against else 4, 0),
+                textcoords="offset points",
+                ha="right" if against else "left",
+                va="center",
+                fontsize=9,
+            )
+        ax.axvline(0.0, color=ink(), linewidth=0.8)
+        ax.set_yticks(range(len(terms)), [_label(term) for term in terms])
+        ax.invert_yaxis()
+        ax.margins(x=0.25)
+        ax.tick_params(axis="y", length=0)
+        ax.spines[["left", "top", "right"]].set_visible(False)
+        ax.set_xlabel(f"← {second} | nats | {first} →")
+    return ax
+
+
+def _label(term: Term) -> str:
+    from mist.plotting.texts import short
+
+    name = short(term.name, _LONGEST)
+    return f"{name} = {term.value}" if term.value else name

@@ -1,0 +1,214 @@
+"""The nodes of a tree with what is known of each, which tables and drawings are made from."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from mist.engine import inspection
+from mist.engine.state import M2, State
+
+if TYPE_CHECKING:
+    from mist.classifier import MistClassifier
+
+__all__ = [
+    "Node",
+    "check_limits",
+    "children_within",
+    "heaviest",
+    "labels_of",
+    "nodes_of",
+    "one_tree",
+    "spreads",
+]
+
+Array = np.ndarray[Any, Any]
+
+
+class Node(NamedTuple):
+    """A node, split or leaf.
+
+    Attributes
+    ----------
+    node, parent : int
+        Node ids; the root has no parent, which is -1.
+    depth : int
+        Distance from the root.
+    feature : int
+        Split column; -1 at a leaf.
+    column : str
+        Its name; empty at a leaf.
+    threshold : float
+        Values <= threshold go left; NaN at a leaf.
+    left, right : int
+        Children; -1 at a leaf.
+    missing_left : bool
+        Whether rows without a value in the split column go left: to the heavier child.
+    rows : float
+        Weight of the rows that were learnt at the node or below it.
+    mass : float
+        The same with what the node inherited.
+    masses : ndarray of float64, shape (n_codes,)
+        Class masses of the leaf, of a split node those of the leaves below it, by class code.
+    leaves : int
+        Number of leaves below the node; 1 at a leaf.
+    nbytes : int
+        Bytes of what the leaf, or the leaves below, hold.
+    gain : float
+        Gain of the split when it was made; NaN at a leaf, or where it is not known.
+    seen : int
+        Rows that the model had learnt when the node split; 0 at a leaf.
+    path : tuple of str
+        Conditions on the way from the root.
+    """
+
+    node: int
+    parent: int
+    depth: int
+    feature: int
+    column: str
+    threshold: float
+    left: int
+    right: int
+    missing_left: bool
+    rows: float
+    mass: float
+    masses: Array
+    leaves: int
+    nbytes: int
+    gain: float
+    seen: int
+    path: tuple[str, ...]
+
+    @property
+    def is_leaf(self) -> bool:
+        """Whether the node has no children."""
+        return self.feature < 0
+
+
+def one_tree(model: Any) -> State:
+    """State of a fitted tree.
+
+    Raises
+    ------
+    TypeError
+        For a forest, or anything else that is no tree.
+    NotFittedError
+        If nothing was learnt yet.
+    """
+    if hasattr(type(model), "new_tree"):
+        raise TypeError(
+            f"a {type(model).__name__} is many trees, and its answer is the mean of theirs: look "
+            "into one of them, such as forest.trees_[0]"
+        )
+    if not hasattr(type(model), "split_log_"):
+        raise TypeError(f"a MistClassifier is needed, got {type(model).__name__}")
+    return model._fitted()
+
+
+def labels_of(model: MistClassifier) -> list[Any]:
+    """Label of each class code."""
+    one_tree(model)
+    labels: list[Any] = model.classes_[model._labels.columns].tolist()
+    return labels
+
+
+def spreads(model: MistClassifier) -> Array:
+    """Running standard deviation of every column, in the user's order; 0 if it never varied."""
+    state = model._fitted()
+    weight = state.tree.nodes.mass[0] if state.missing is None else state.missing.scale
+    sums = state.tree.scale[M2]
+    out = np.zeros(state.n_features)
+    out[model._order] = np.sqrt(np.divide(sums, weight, out=np.zeros_like(sums), where=sums > 0))
+    return out
+
+
+def heaviest(node: Node, labels: list[Any], most: int) -> list[tuple[Any, float]]:
+    """Labels and masses of the heaviest classes; of equals, the class that came first."""
+    order = np.argsort(-node.masses, kind="stable")[:most]
+    return [(labels[code], float(node.masses[code])) for code in order if node.masses[code] > 0]
+
+
+def nodes_of(model: MistClassifier) -> dict[int, Node]:
+    """All nodes by id, parents first and left before right.
+
+    Parameters
+    ----------
+    model : MistClassifier
+        A fitted tree.
+
+    Returns
+    -------
+    dict of int to Node
+
+    Raises
+    ------
+    TypeError
+        For a forest.
+    NotFittedError
+        If nothing was learnt yet.
+    """
+    state = one_tree(model)
+    tree, nodes, names = model.tree_, state.tree.nodes, model._column_names()
+    n = len(tree.feature)
+    parent = np.full(n, -1)
+    for children in (tree.left, tree.right):
+        inner = np.flatnonzero(children >= 0)
+        parent[children[inner]] = inner
+    splits = {split.node: split for split in model.split_log_}
+
+    by_leaf = inspection.leaf_masses(state)
+    masses = np.zeros((n, len(model._labels.columns)))
+    rows, nbytes, leaves = np.zeros(n), np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.int64)
+    for node in range(n - 1, -1, -1):  # children have larger numbers than their parents
+        leaf = int(nodes.leaf[node])
+        if leaf >= 0:
+            masses[node, : by_leaf.shape[1]] = by_leaf[leaf]
+            rows[node] = state.tree.leaves.rows[leaf]
+            nbytes[node] = inspection.leaf_bytes(state, leaf)
+            leaves[node] = 1
+        elif node in splits:  # a fork does not know what was learnt before it
+            rows[node] += splits[node].rows
+        if node > 0:
+            for sums in (masses, rows, nbytes, leaves):
+                sums[parent[node]] += sums[node]
+
+    found = {}
+    for node, path in inspection.walk(tree, names):
+        feature, left, right = (int(a[node]) for a in (tree.feature, tree.left, tree.right))
+        split = splits.get(node)
+        found[node] = Node(
+            node=node,
+            parent=int(parent[node]),
+            depth=int(tree.depth[node]),
+            feature=feature,
+            column=names[feature] if feature >= 0 else "",
+            threshold=float(tree.threshold[node]),
+            left=left,
+            right=right,
+            missing_left=feature >= 0 and bool(nodes.mass[left] >= nodes.mass[right]),
+            rows=float(rows[node]),
+            mass=float(nodes.mass[node]),
+            masses=masses[node],
+            leaves=int(leaves[node]),
+            nbytes=int(nbytes[node]),
+            gain=split.gain if split else float("nan"),
+            seen=split.seen if split else 0,
+            path=path,
+        )
+    return found
+
+
+def children_within(node: Node, max_depth: int | None) -> tuple[int, ...]:
+    """Children that are shown if a drawing ends at a depth: left and right, or none."""
+    deeper = max_depth is None or node.depth < max_depth
+    return (node.left, node.right) if deeper and not node.is_leaf else ()
+
+
+def check_limits(max_depth: int | None, max_classes: int) -> None:
+    """Refuse limits of a drawing that leave nothing to draw."""
+    if max_depth is not None and max_depth < 0:
+        raise ValueError(f"max_depth={max_depth} must be at least 0, or None for the whole tree")
+    if max_classes < 1:
+        raise ValueError(f"max_classes={max_classes} must be at least 1")

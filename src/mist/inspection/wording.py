@@ -1,0 +1,64 @@
+"""Names and numbers as texts that are safe to show, and no longer than they need be."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+__all__ = ["count", "number", "printable"]
+
+_DIGITS = 3
+"""Significant digits of a number that is small beside the spread of its column."""
+
+_MOST_PLACES = 9
+
+
+def printable(value: Any) -> str:
+    r"""Return a label or a name as one line, control characters written out.
+
+    Examples
+    --------
+    >>> print(printable("two\nlines"), printable(3))
+    two\nlines 3
+    """
+    return "".join(
+        c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in str(value)
+    )
+
+
+def count(value: float) -> str:
+    """Return a weight of rows, with a fraction only if it has one.
+
+    Examples
+    --------
+    >>> count(12000.0), count(4.25), count(0.0004)
+    ('12,000', '4.2', '0.0004')
+    """
+    if value >= 100 or value == int(value):
+        return f"{value:,.0f}"
+    return f"{value:.1f}".removesuffix(".0") if value >= 1 else f"{value:.1g}"
+
+
+def number(value: float, spread: float) -> str:
+    """Return a value of a column with the digits that tell it from others of the column.
+
+    Parameters
+    ----------
+    value : float
+        The value.
+    spread : float
+        Standard deviation of the column, 0 if not known.
+
+    Examples
+    --------
+    >>> number(1013.24987, 0.05), number(2451545.31, 800.0), number(0.31234, 800.0)
+    ('1013.2499', '2451545', '0.312')
+    """
+    if not math.isfinite(value) or value == 0.0 or not 0.0 < spread < math.inf:
+        return f"{value:.6g}"
+    places = max(2 - math.floor(math.log10(spread)), 0)
+    places = max(places, _DIGITS - 1 - math.floor(math.log10(abs(value))))
+    if places > _MOST_PLACES or abs(value) >= 10.0**_MOST_PLACES:
+        return f"{value:.6g}"
+    text = f"{value:.{places}f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text

@@ -1,0 +1,247 @@
+"""Estimators of this library as classifiers of CapyMOA, for its streams and evaluations.
+
+Needs CapyMOA and Java: ``pip install 'mist-tree[capymoa]'``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from inspect import Parameter
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from mist import classifier, forest
+from mist.interop.options import SEED, constructor, options_of
+from mist.rows import Array
+
+try:
+    import capymoa  # noqa: F401 - starts the Java machine that its parts need
+    from capymoa.base import Classifier
+except ImportError as error:
+    raise ImportError(
+        "mist.interop.capymoa needs CapyMOA: pip install 'mist-tree[capymoa]'", name="capymoa"
+    ) from error
+
+__all__ = ["EstimatorClassifier", "MistClassifier", "MistForest"]
+
+_TWO = 2
+"""A nominal attribute of so many values is a 0/1 column as it stands."""
+
+
+class EstimatorClassifier(Classifier):
+    """Any estimator of this library as a classifier of CapyMOA.
+
+    Parameters
+    ----------
+    schema : capymoa.stream.Schema
+        Attributes and labels of the stream.
+    estimator : object
+        For example a `mist.MistClassifier` or one of `mist.baselines`. A clone of it learns.
+    random_seed : int, default=1
+        Becomes the estimator's ``random_state``, unless that is set.
+
+    Attributes
+    ----------
+    model : object
+        What learns. Its labels are indices into the schema's.
+
+    Raises
+    ------
+    ValueError
+        If the schema is one for regression.
+
+    Notes
+    -----
+    A nominal attribute of more than two values becomes a 0/1 column a value, and one of two
+    values is such a column. An estimator with ``categorical_features`` is told which they are,
+    unless it says so itself, by numbers of columns after that. A row without a label teaches
+    nothing.
+
+    Examples
+    --------
+    >>> from capymoa.stream import NumpyStream
+    >>> from mist.baselines import NCM
+    >>> from mist.interop.capymoa import EstimatorClassifier
+    >>> X, y = np.array([[0.0], [9.0], [1.0]]), np.array([0, 1, 0])
+    >>> stream = NumpyStream(X, y, target_type="categorical")
+    >>> learner = EstimatorClassifier(stream.get_schema(), NCM())
+    >>> for instance in stream:
+    ...     print(learner.predict(instance))
+    ...     learner.train(instance)
+    None
+    0
+    0
+    """
+
+    model: Any
+
+    def __init__(self, schema: Any, estimator: Any, random_seed: int = 1) -> None:
+        if not schema.is_classification():
+            raise ValueError("the schema is one for regression: give one whose target has labels")
+        super().__init__(schema, random_seed)
+        self._values = _values(schema)
+        self._n_labels = int(schema.get_num_classes())
+        self.model = clone(estimator)
+        options = self.model.get_params(deep=False)
+        if options.get(SEED, random_seed) is None:
+            self.model.set_params(**{SEED: random_seed})
+        binary = np.repeat(self._values, _widths(self._values)) > 0
+        if binary.any() and options.get("categorical_features", binary) is None:
+            self.model.set_params(categorical_features=np.flatnonzero(binary).tolist())
+
+    def __str__(self) -> str:
+        return type(self.model).__name__
+
+    def train(self, instance: Any) -> None:
+        """Learn an instance.
+
+        Parameters
+        ----------
+        instance : capymoa.core.LabeledInstance
+            One without a label (``y_index`` -1) is left out.
+
+        Raises
+        ------
+        ValueError
+            If the label is not in the schema, or a value is infinite.
+        """
+        label = instance.y_index
+        if label < 0:
+            return
+        self._check_label(label)
+        row = self._rows(instance.x[None])
+        if hasattr(self.model, "learn_one"):
+            self.model.learn_one(row[0], label)
+        else:
+            self.model.partial_fit(row, [label])
+
+    def predict_proba(self, instance: Any) -> Array | None:
+        """Probability of every label of the schema, or None if nothing was learnt yet.
+
+        Parameters
+        ----------
+        instance : capymoa.core.Instance
+            An instance; its label, if it has one, is not looked at.
+
+        Returns
+        -------
+        ndarray of float64, shape (n_labels,), or None
+            Labels that were never learnt have probability 0.
+        """
+        if not self._has_learnt():
+            return None
+        shares: Array = self._shares(instance.x[None])[0]
+        return shares
+
+    def predict(self, instance: Any) -> int | None:
+        """Index of the most probable label, or None if nothing was learnt yet.
+
+        Parameters
+        ----------
+        instance : capymoa.core.Instance
+            An instance; its label, if it has one, is not looked at.
+        """
+        if not self._has_learnt():
+            return None
+        row = self._rows(instance.x[None])
+        if hasattr(self.model, "predict_one"):
+            return int(self.model.predict_one(row[0]))
+        return int(self.model.predict(row)[0])
+
+    def _check_label(self, label: int) -> None:
+        if label >= self._n_labels:
+            raise ValueError(
+                f"y_index {label} is not in the schema, which has {self._n_labels} labels, "
+                "counted from 0: make a schema with all labels of the stream"
+            )
+
+    def _has_learnt(self) -> bool:
+        return hasattr(self.model, "classes_")
+
+    def _rows(self, X: Array) -> Array:
+        """Rows as the model takes them: each nominal attribute as 0/1 columns."""
+        if max(self._values, default=0) <= _TWO:
+            return X
+        columns = []
+        for x, width in zip(X.T[..., None], _widths(self._values), strict=True):
+            hot = x if width == 1 else (x == np.arange(width)).astype(np.float64)
+            columns.append(np.where(np.isnan(x), np.nan, hot))
+        return np.hstack(columns)
+
+    def _shares(self, X: Array) -> Array:
+        """Probability of every label of the schema for every row; 0 if nothing was learnt yet."""
+        shares = np.zeros((len(X), self._n_labels))
+        if self._has_learnt():
+            shares[:, self.model.classes_] = self.model.predict_proba(self._rows(X))
+        return shares
+
+
+def _values(schema: Any) -> list[int]:
+    """How many values each attribute but the target may have; 0 for a number."""
+    header = schema.get_moa_header()
+    places = [i for i in range(header.numAttributes()) if i != header.classIndex()]
+    attributes = [header.attribute(i) for i in places]
+    return [int(a.numValues()) if a.isNominal() else 0 for a in attributes]
+
+
+def _widths(values: list[int]) -> list[int]:
+    """How many columns each attribute becomes."""
+    return [n if n > _TWO else 1 for n in values]
+
+
+def _constructor_of(estimator: type) -> Callable[..., None]:
+    """An ``__init__`` with the options of an estimator behind what CapyMOA's learners take."""
+
+    def set_up(self: Any, options: dict[str, Any]) -> None:
+        schema, seed = options.pop("schema"), options.pop("random_seed")
+        EstimatorClassifier.__init__(self, schema, estimator(**options), seed)
+
+    schema = Parameter("schema", Parameter.POSITIONAL_OR_KEYWORD)
+    seed = Parameter("random_seed", Parameter.POSITIONAL_OR_KEYWORD, default=1)
+    options = [option.replace(kind=Parameter.KEYWORD_ONLY) for option in options_of(estimator)]
+    return constructor([schema, seed, *options], set_up)
+
+
+class MistClassifier(EstimatorClassifier):
+    """Streaming decision tree for classes that keep arriving, as a classifier of CapyMOA.
+
+    Takes ``schema`` and ``random_seed`` (1 by default) as all learners of CapyMOA do, and as
+    keywords the parameters of `mist.MistClassifier`, with the same defaults; ``random_seed``
+    stands for its ``random_state``.
+
+    Attributes
+    ----------
+    model : mist.MistClassifier
+        What learns; to look at: ``model.n_leaves_``, ``model.export_text()``.
+
+    Examples
+    --------
+    >>> from capymoa.stream import NumpyStream
+    >>> from mist.interop.capymoa import MistClassifier
+    >>> X, y = np.array([[0.0], [9.0], [1.0]]), np.array([0, 1, 0])
+    >>> stream = NumpyStream(X, y, target_type="categorical")
+    >>> learner = MistClassifier(stream.get_schema(), leaf="gaussian")
+    >>> learner.train(next(stream))
+    >>> learner.predict_proba(next(stream))
+    array([1., 0.])
+    """
+
+    __init__ = _constructor_of(classifier.MistClassifier)
+
+
+class MistForest(EstimatorClassifier):
+    """Streaming forest for classes that keep arriving, as a classifier of CapyMOA.
+
+    Takes ``schema`` and ``random_seed`` (1 by default) as all learners of CapyMOA do, and as
+    keywords the parameters of `mist.MistForest`, with the same defaults; ``random_seed`` stands
+    for its ``random_state``.
+
+    Attributes
+    ----------
+    model : mist.MistForest
+        What learns.
+    """
+
+    __init__ = _constructor_of(forest.MistForest)

@@ -1,0 +1,237 @@
+"""`MistClassifier` and `MistForest` as classifiers of river, for its pipelines and evaluations.
+
+Needs river: ``pip install 'mist-tree[river]'``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from inspect import Parameter
+from typing import Any
+
+from mist import classifier, forest
+from mist.interop.options import SEED, constructor, options_of
+
+try:
+    from river import base
+except ImportError as error:
+    raise ImportError(
+        "mist.interop.river needs river: pip install 'mist-tree[river]'", name="river"
+    ) from error
+
+__all__ = ["MistClassifier", "MistForest"]
+
+
+def _constructor_of(estimator: type) -> Callable[..., None]:
+    """An ``__init__`` with the options of an estimator, and river's name for its seed."""
+
+    def set_up(self: Any, options: dict[str, Any]) -> None:
+        # river's clone reads the options from attributes of their names.
+        vars(self).update(options)
+        inner = {
+            # The trees of a forest may be given as a classifier of this module.
+            name: value.model if isinstance(value, _RiverClassifier) else value
+            for name, value in options.items()
+        }
+        self.model = estimator(**{SEED: inner.pop("seed")}, **inner)
+        self._known = {}
+
+    seed = Parameter("seed", Parameter.KEYWORD_ONLY, default=0)
+    return constructor([*options_of(estimator), seed], set_up)
+
+
+class _RiverClassifier(base.MiniBatchClassifier):
+    """What the classes below have in common: a model of this library does the work."""
+
+    model: Any
+    _known: dict[Any, None]  # names of all columns so far
+
+    @property
+    def _multiclass(self) -> bool:
+        return True
+
+    @property
+    def _raw_memory_usage(self) -> int:
+        # River counts arrays twice, and the compiled code that all models share.
+        return int(self.model.nbytes)
+
+    # --- learning ---------------------------------------------------------------------------
+
+    def learn_one(self, x: Mapping[Any, Any], y: Any, *, w: float = 1.0) -> None:
+        """Learn one row.
+
+        Parameters
+        ----------
+        x : dict
+            Values by feature name, in any order. An absent feature is missing, as are NaN and
+            None; a new one adds a column.
+        y : label
+            The row's label; labels never seen before are welcome.
+        w : float
+            Weight of the row, from 0 to 2**31.
+
+        Raises
+        ------
+        ValueError
+            For text, infinite values and labels that are no labels; then nothing is learnt.
+        """
+        new = self._new(x)
+        if new:
+            x = {name: x[name] for name in (*self._known, *new) if name in x}
+        self.model.learn_one(x, y, float(w))
+        self._known.update(dict.fromkeys(new))
+
+    def learn_many(self, X: Any, y: Any) -> None:
+        """Learn a frame; the same as `learn_one` for each of its rows, bit for bit.
+
+        Parameters
+        ----------
+        X : pandas.DataFrame, shape (n, d)
+            Rows. Columns may be new, and may be absent: then they are missing.
+        y : pandas.Series, shape (n,)
+            Labels, in the order of the rows.
+
+        Raises
+        ------
+        ValueError
+            As for `learn_one`; then nothing of the frame is learnt.
+        """
+        if not len(X):
+            return
+        new = self._new(X.columns)
+        if new:
+            X = X[[name for name in X.columns if name in self._known] + new]
+        self.model.learn_many(X, y)
+        self._known.update(dict.fromkeys(new))
+
+    def _new(self, names: Iterable[Any]) -> list[Any]:
+        """Names that are not known, sorted: no model shall depend on the order of a dict."""
+        new = set(names).difference(self._known)
+        return sorted(new, key=lambda name: (str(name), str(type(name)))) if new else []
+
+    # --- answering --------------------------------------------------------------------------
+
+    def predict_one(self, x: Mapping[Any, Any], **kwargs: Any) -> Any:
+        """Most probable label of one row, or None if nothing was learnt yet.
+
+        Parameters
+        ----------
+        x : dict
+            Values by feature name; features never learnt are ignored.
+        **kwargs
+            Not used.
+        """
+        return self.model.predict_one(x)
+
+    def predict_proba_one(self, x: Mapping[Any, Any], **kwargs: Any) -> dict[Any, float]:
+        """Probability of every class for one row, by label; empty if nothing was learnt yet.
+
+        Parameters
+        ----------
+        x : dict
+            Values by feature name; features never learnt are ignored.
+        **kwargs
+            Not used.
+        """
+        return self.model.predict_proba_one(x)
+
+    def predict_many(self, X: Any) -> Any:
+        """Most probable label of every row of a frame.
+
+        Parameters
+        ----------
+        X : pandas.DataFrame, shape (n, d)
+            Rows; columns never learnt are ignored.
+
+        Returns
+        -------
+        pandas.Series, shape (n,)
+            Labels under the index of the frame; None if nothing was learnt yet.
+        """
+        import pandas as pd
+
+        if not self._can_answer(X):
+            return pd.Series([None] * len(X), index=X.index)
+        return pd.Series(self.model.predict_many(X), index=X.index)
+
+    def predict_proba_many(self, X: Any) -> Any:
+        """Probability of every class for every row of a frame.
+
+        Parameters
+        ----------
+        X : pandas.DataFrame, shape (n, d)
+            Rows; columns never learnt are ignored.
+
+        Returns
+        -------
+        pandas.DataFrame, shape (n, n_classes)
+            A column a label, under the index of the frame; no column if nothing was learnt yet.
+        """
+        import pandas as pd
+
+        if not self._can_answer(X):
+            return pd.DataFrame(index=X.index)
+        shares = self.model.predict_proba_many(X)
+        return pd.DataFrame(shares, index=X.index, columns=self.model.classes_.tolist())
+
+    def _can_answer(self, X: Any) -> bool:
+        return len(X) > 0 and self.model.__sklearn_is_fitted__()
+
+
+class MistClassifier(_RiverClassifier):
+    """Streaming decision tree for classes that keep arriving, as a classifier of river.
+
+    The parameters are those of `mist.MistClassifier`, with the same defaults, but for its
+    ``random_state``, which is river's ``seed`` here: a whole number, 0 by default, so that equal
+    streams give equal models.
+
+    Attributes
+    ----------
+    model : mist.MistClassifier
+        What learns; to look at: ``model.n_leaves_``, ``model.export_text()``.
+
+    Notes
+    -----
+    Values are numbers. Text has to be encoded before: `river.preprocessing.OneHotEncoder`,
+    without ``drop_zeros``, because an absent feature is a missing one. Labels are numbers, bools
+    or text, but not of both kinds.
+
+    Examples
+    --------
+    >>> from river import datasets, evaluate, metrics, preprocessing
+    >>> from mist.interop.river import MistClassifier
+    >>> model = preprocessing.StandardScaler() | MistClassifier(leaf="gaussian")
+    >>> evaluate.progressive_val_score(datasets.Phishing(), model, metrics.Accuracy())
+    Accuracy: 87.91%
+    """
+
+    __init__ = _constructor_of(classifier.MistClassifier)
+
+
+class MistForest(_RiverClassifier):
+    """Streaming forest for classes that keep arriving, as a classifier of river.
+
+    The parameters are those of `mist.MistForest`, with the same defaults, but for its
+    ``random_state``, which is river's ``seed`` here: a whole number, 0 by default. ``estimator``
+    may also be a `MistClassifier` of this module.
+
+    Attributes
+    ----------
+    model : mist.MistForest
+        What learns.
+
+    Examples
+    --------
+    >>> from mist.interop.river import MistForest
+    >>> model = MistForest(n_trees=3)
+    >>> model.learn_one({"size": 1.5}, "small")
+    >>> model.predict_proba_one({"size": 2.0})
+    {'small': 1.0}
+    """
+
+    __init__ = _constructor_of(forest.MistForest)
+
+
+def _unwrapped(value: Any) -> Any:
+    """A value of an option; for one of the models below, the model of this library in it."""
+    return value.model if isinstance(value, _RiverClassifier) else value

@@ -1,0 +1,209 @@
+"""What all plots share: colours, dashes and markers, and the axes they are drawn on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from mist.plotting.texts import short
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["MARKERS", "PALETTE", "axes_for", "ink", "line_styles", "mark_rows", "names_as_they_are"]
+
+PALETTE = ("#1563e6", "#e07000", "#0aa37a", "#a377b2", "#9c5a30")
+"""Told apart by people with any kind of colour vision and legible on white and near-black."""
+
+MARKERS = ("o", "s", "^", "D", "v", "P", "*", "X")
+"""Told apart by their outline alone."""
+
+# They say once more what the colours say, for print without colours. One more than colours, so
+# that a colour comes back with another dash, until all pairs of the two have been used.
+_DASHES = (
+    "-",
+    (0, (6, 2)),
+    (0, (2, 1.5)),
+    (0, (5, 1.5, 1, 1.5)),
+    (0, (1, 1)),
+    (0, (3.5, 1, 1, 1, 1, 1)),
+)
+_MOST_BORDERS = 60
+_MOST_BORDER_LABELS = 24
+
+
+def line_styles(n_lines: int) -> Iterator[dict[str, Any]]:
+    """Yield colours, dashes and markers that tell lines apart.
+
+    Up to six lines differ in their dashes, further ones in dashes and markers together, so that
+    they can be told apart without colours.
+
+    Parameters
+    ----------
+    n_lines : int
+        Number of lines; from the 49th on, dashes and markers repeat.
+
+    Yields
+    ------
+    dict
+        Arguments of ``Axes.plot``.
+
+    Examples
+    --------
+    >>> [line["color"] for line in line_styles(2)]
+    ['#1563e6', '#e07000']
+    """
+    for i in range(n_lines):
+        line: dict[str, Any] = {
+            "color": PALETTE[i % len(PALETTE)],
+            "linestyle": _DASHES[i % len(_DASHES)],
+            "linewidth": 1.8,
+        }
+        if i >= len(_DASHES):
+            # The first marker is for plots that mark every point of their lines.
+            marker = MARKERS[1 + (i // len(_DASHES) - 1) % (len(MARKERS) - 1)]
+            # Shares of the width: a curve of many points is not to be a row of markers.
+            line |= {"marker": marker, "markersize": 5, "markevery": (0.01 * (i % 6), 0.1)}
+        yield line
+
+
+def ink() -> Any:
+    """Return the colour of texts, which lines that are no data take as well.
+
+    Returns
+    -------
+    colour
+        That of the settings of matplotlib.
+
+    Examples
+    --------
+    >>> import matplotlib
+    >>> with matplotlib.rc_context({"text.color": "red"}):
+    ...     ink()
+    'red'
+    """
+    import matplotlib
+
+    return matplotlib.rcParams["text.color"]
+
+
+@contextmanager
+def names_as_they_are() -> Iterator[None]:
+    """Draw the names of classes, models and files as texts, whatever dollar signs are in them.
+
+    Also serves as a decorator.
+
+    Yields
+    ------
+    None
+        Nothing.
+
+    Examples
+    --------
+    >>> import matplotlib
+    >>> with names_as_they_are():
+    ...     matplotlib.rcParams["text.parse_math"]
+    False
+    """
+    import matplotlib
+
+    with matplotlib.rc_context({"text.parse_math": False}):
+        yield
+
+
+def axes_for(ax: Axes | None, width: float = 6.4, height: float = 3.6) -> Axes:
+    """Return the axes that were given, or those of a new figure of pyplot.
+
+    Parameters
+    ----------
+    ax : matplotlib.axes.Axes or None
+        Where to draw.
+    width, height : float
+        Of a new figure, in inches.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        Where to draw.
+
+    Raises
+    ------
+    TypeError
+        If `ax` is something else, such as a figure or the array of its axes.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> ax = Figure().subplots()
+    >>> axes_for(ax) is ax
+    True
+    >>> axes_for(Figure())
+    Traceback (most recent call last):
+    ...
+    TypeError: ax must be matplotlib axes or None, got Figure: pass one of its axes
+    """
+    if ax is None:
+        from matplotlib import pyplot
+
+        return pyplot.subplots(figsize=(width, height), layout="constrained")[1]
+    from matplotlib.axes import Axes
+
+    if not isinstance(ax, Axes):
+        raise TypeError(
+            f"ax must be matplotlib axes or None, got {type(ax).__name__}: pass one of its axes"
+        )
+    return ax
+
+
+def mark_rows(
+    ax: Axes, n_rows: float, borders: Iterable[float], labels: Sequence[str] = ()
+) -> None:
+    """Make the horizontal axis one of rows learnt, and mark rows at which something new begins.
+
+    Parameters
+    ----------
+    ax : matplotlib.axes.Axes
+        A plot over the stream.
+    n_rows : float
+        Where the axis ends.
+    borders : iterable of float
+        Rows to be marked with dotted lines, unless they are very many.
+    labels : sequence of str, default=()
+        What begins there, a text each, or nothing; texts without room are left out,
+        and all of them if they are many.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> ax = Figure().subplots()
+    >>> mark_rows(ax, 300, [100, 200], ["task 2", "task 3"])
+    >>> ax.get_xlabel(), [text.get_text() for text in ax.texts]
+    ('rows learnt', ['task 2', 'task 3'])
+    """
+    borders = [float(border) for border in borders]
+    ax.set_xlim(0, n_rows)
+    ax.set_xlabel("rows learnt")
+    ax.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
+    if len(borders) > _MOST_BORDERS:
+        return
+    for border in borders:
+        ax.axvline(border, color=ink(), alpha=0.35, linewidth=0.8, linestyle=(0, (2, 3)))
+    if len(borders) > _MOST_BORDER_LABELS:
+        return
+    last = -float("inf")
+    for border, label in zip(borders, map(short, labels), strict=False):
+        # A label too close to its left neighbour would be printed over it.
+        if border - last < 0.012 * n_rows * (len(label) + 1):
+            continue
+        last = border
+        ax.annotate(
+            label,
+            (border, 1),
+            xycoords=("data", "axes fraction"),
+            xytext=(3, -2),
+            textcoords="offset points",
+            fontsize=8,
+            alpha=0.75,
+            va="bottom",
+        )

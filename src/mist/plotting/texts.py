@@ -1,0 +1,87 @@
+"""Room that texts take."""
+
+from __future__ import annotations
+
+from typing import Any
+
+__all__ = ["LINE", "SMALL", "TEXT", "flat", "length", "short"]
+
+# Lengths are in inches, sizes of letters in points.
+LINE = 0.2
+"""Height of a line."""
+
+SMALL = 8.5
+_LETTERS = 9.5
+TEXT: dict[str, Any] = {"fontsize": _LETTERS, "va": "center_baseline"}
+"""How names are written."""
+
+
+def flat(title: str) -> str:
+    r"""Write a name on one line.
+
+    Parameters
+    ----------
+    title : str
+        A name.
+
+    Returns
+    -------
+    str
+        With one space for any run of blanks and line ends.
+
+    Examples
+    --------
+    >>> flat("two\nlines")
+    'two lines'
+    """
+    return " ".join(title.split())
+
+
+def short(name: str, most: int = 40) -> str:
+    """Cut the middle out of a name that is too long for a plot.
+
+    Parameters
+    ----------
+    name : str
+        A name.
+    most : int, default=40
+        Characters that there is room for.
+
+    Returns
+    -------
+    str
+        The name on one line, or its ends around three dots.
+
+    Examples
+    --------
+    >>> short("MIST-G"), short("abcdefghij", 5)
+    ('MIST-G', 'ab…ij')
+    """
+    name = flat(name)
+    half = (most - 1) // 2
+    return name if len(name) <= most else f"{name[:half]}…{name[-half:]}"
+
+
+def length(text: str, letters: float = _LETTERS) -> float:
+    """Return the room that a text takes in the font of the drawing.
+
+    Parameters
+    ----------
+    text : str
+        One line.
+    letters : float, default=9.5
+        Size in points.
+
+    Returns
+    -------
+    float
+        In inches.
+
+    Examples
+    --------
+    >>> 0 < length("i") < length("mm")
+    True
+    """
+    from matplotlib.textpath import TextPath
+
+    return float(TextPath((0, 0), text, size=letters).get_extents().x1) / 72

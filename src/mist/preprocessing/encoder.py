@@ -1,0 +1,560 @@
+"""`StreamEncoder`: tables of texts and numbers as numbers, one batch after the other."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Iterable, Mapping
+from numbers import Integral
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils import Tags
+from sklearn.utils._param_validation import Interval
+from sklearn.utils.validation import (
+    _check_feature_names_in,
+    check_array,
+    check_is_fitted,
+    validate_data,
+)
+
+from mist.estimator import take_over, without_trace
+from mist.onehot import codes_of, new_texts, write_one_hot
+from mist.tables import (
+    Array,
+    as_frame,
+    as_numbers,
+    cells_of,
+    dense,
+    frame_columns,
+    is_category,
+    is_missing,
+    is_number,
+    named_columns,
+)
+
+__all__ = ["StreamEncoder"]
+
+_NUMBER, _TEXT, _HASHED = "number", "text", "hashed"
+_LARGEST = 1e150  # the squares of larger numbers leave the range of float64
+
+_LEARNT = (
+    "_columns",
+    "_kinds",
+    "_codes",
+    "_places",
+    "_owners",
+    "_suffixes",
+    "_moments",
+    "n_features_in_",
+    "feature_names_in_",
+)
+
+
+class StreamEncoder(TransformerMixin, BaseEstimator):
+    """Turns tables of texts and numbers into numbers, and learns new categories as they come.
+
+    A column of texts becomes one 0/1 column a category, called ``"column=text"``; a new category
+    adds a column behind all others. Numbers stay as they are. A missing text is NaN in all of its
+    0/1 columns, and a text that was never learnt is 0 in all of them.
+
+    Parameters
+    ----------
+    categorical_features : array-like or None, default=None
+        Columns to be taken as texts although their cells are numbers, by name, or by number if
+        the columns have no names. Columns of texts and of categories are found without it.
+    categories : dict or None, default=None
+        Texts known in advance, by column: their 0/1 columns are there from the first row on.
+    hashing : dict or None, default=None
+        Number of 0/1 columns, by column, for texts that are many: a text goes to one of them,
+        called ``"column#3"``, by its hash, which is the same in every process.
+    max_categories : int, default=1000
+        A column with more different texts is refused: it is an identifier or free text.
+    standardise : bool, default=False
+        Whether numeric columns lose their running mean and are divided by their running standard
+        deviation. Trees need no scaling; linear models do.
+
+    Attributes
+    ----------
+    n_features_in_ : int
+        Number of columns taken in so far.
+    feature_names_in_ : ndarray of str, shape (n_features_in_,)
+        Their names; only if they have names.
+    categorical_features_ : list of str
+        Names of the 0/1 columns, in their order.
+
+    Notes
+    -----
+    What a column holds is decided by its first value: a column of which all cells are missing so
+    far has no columns in the answer. What is kept grows with the categories, not with the rows.
+
+    `fit`, `partial_fit` and `transform` want the same columns in the same order at each call, as
+    scikit-learn does. With `learn_many` and `transform_many` columns come by name, and may
+    appear, vanish (then they are missing) and change places.
+
+    Examples
+    --------
+    >>> encoder = StreamEncoder()
+    >>> encoder = encoder.learn_many({"size": [1.0, 2.5], "coat": ["short", "long"]})
+    >>> encoder = encoder.learn_many({"coat": ["curly", None]})
+    >>> encoder.get_feature_names_out().tolist()
+    ['size', 'coat=short', 'coat=long', 'coat=curly']
+    >>> encoder.transform_many({"coat": ["long", None], "size": [3.0, None]})
+    array([[ 3.,  0.,  1.,  0.],
+           [nan, nan, nan, nan]])
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "categorical_features": ["array-like", None],
+        "categories": [dict, None],
+        "hashing": [dict, None],
+        "max_categories": [Interval(Integral, 1, None, closed="left")],
+        "standardise": ["boolean"],
+    }
+    # A refused call puts attributes back as they were, so the values below are replaced and
+    # never changed in place.
+    _columns: list[Any]  # of the tables, in order of appearance
+    _kinds: dict[Any, str]  # of the columns that had a value
+    _codes: dict[Any, dict[str, int]]  # of texts, by column
+    _places: dict[Any, list[int]]  # among the answer's columns: of a number, of each code
+    _owners: list[Any]  # the column that each of the answer's columns comes from
+    _suffixes: list[str]  # and what follows its name
+    _moments: dict[Any, list[float]]  # count, mean and squared deviations of numeric columns
+
+    def __init__(
+        self,
+        categorical_features: Any = None,
+        *,
+        categories: dict[Any, Iterable[Any]] | None = None,
+        hashing: dict[Any, int] | None = None,
+        max_categories: int = 1000,
+        standardise: bool = False,
+    ) -> None:
+        self.categorical_features = categorical_features
+        self.categories = categories
+        self.hashing = hashing
+        self.max_categories = max_categories
+        self.standardise = standardise
+
+    # --- learning ---------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Forget everything, then learn what the columns hold.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame, shape (n, d)
+            Numbers and texts; None, NaN and what a library has for it are missing.
+        y : object
+            Not looked at.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            For unknown options, infinite values, texts in a column of numbers, and more
+            categories than ``max_categories``; the message names column and row.
+        """
+        fresh = type(self)(**self.get_params(deep=False)).partial_fit(X)
+        take_over(self, fresh, _LEARNT)
+        return self
+
+    def partial_fit(self, X: Any, y: Any = None) -> Self:
+        """Learn what more rows hold; new categories are welcome.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame, shape (n, d)
+            The columns of the first call, in the same order.
+        y : object
+            Not looked at.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            As for `fit`; then nothing of the call is learnt.
+        """
+        with without_trace(self):
+            self._start()
+            table = self._table(X, reset=not self._columns)
+            for option, columns in self._named_by_options().items():
+                absent = [column for column in columns if column not in table]
+                if absent:
+                    raise ValueError(
+                        f"{option} names {absent}, which X does not have; its columns: "
+                        f"{list(table)}"
+                    )
+            self._columns = list(table)
+            self._learn(table)
+        return self
+
+    def learn_many(self, X: Any) -> Self:
+        """Learn rows whose columns have names: they may appear, vanish and come in any order.
+
+        Parameters
+        ----------
+        X : data frame or mapping, n rows
+            A frame of pandas or polars, a table of pyarrow, or a mapping of names to columns.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        TypeError
+            If the columns have no names.
+        ValueError
+            As for `fit`; then nothing of the call is learnt.
+        """
+        with without_trace(self):
+            self._start()
+            table = named_columns(X, "learning")
+            names = [*self._columns, *(name for name in table if name not in self._columns)]
+            unnamed = self._columns and not hasattr(self, "feature_names_in_")
+            if unnamed and len(names) > len(self._columns):
+                raise ValueError(
+                    f"X names the column {names[len(self._columns)]!r}, but this encoder learnt "
+                    "columns without names; pass arrays"
+                )
+            self._columns = names
+            self.n_features_in_ = len(names)
+            if all(isinstance(name, str) for name in names):
+                self.feature_names_in_ = np.array(names, dtype=object)
+            self._learn(table)
+        return self
+
+    def learn_one(self, x: Mapping[Any, Any]) -> Self:
+        """Learn one row, given by name.
+
+        Parameters
+        ----------
+        x : mapping
+            Values by column name.
+
+        Returns
+        -------
+        self
+        """
+        return self.learn_many({name: [value] for name, value in x.items()})
+
+    def _start(self) -> None:
+        """Check the options; the first time, with nothing learnt yet."""
+        self._validate_params()
+        for column, n_buckets in (self.hashing or {}).items():
+            if not isinstance(n_buckets, Integral) or isinstance(n_buckets, bool) or n_buckets < 1:
+                raise ValueError(
+                    f"hashing of column {column!r} is {n_buckets!r}: give a number of 0/1 columns"
+                )
+            if column in (self.categories or {}):
+                raise ValueError(
+                    f"column {column!r} is in both hashing and categories: take it out of one"
+                )
+        if not hasattr(self, "_columns"):
+            self._columns, self._owners, self._suffixes = [], [], []
+            self._kinds, self._codes, self._places, self._moments = {}, {}, {}, {}
+
+    def _named_by_options(self) -> dict[str, list[Any]]:
+        """Columns that the options name."""
+        wanted = self.categorical_features
+        return {
+            "categorical_features": [] if wanted is None else np.asarray(wanted).tolist(),
+            "categories": list(self.categories or ()),
+            "hashing": list(self.hashing or ()),
+        }
+
+    def _table(self, X: Any, *, reset: bool) -> dict[Any, Any]:
+        """Columns of X, checked as scikit-learn does, by name or number."""
+        frame = as_frame(X)
+        if frame is None:
+            X = dense(X)
+            # Lists would become arrays of texts as soon as they hold one.
+            dtype = None if hasattr(X, "__array__") else object
+            X = validate_data(self, X, reset=reset, dtype=dtype, ensure_all_finite=False)
+            columns = [X[:, j] for j in range(X.shape[1])]
+        else:
+            validate_data(self, frame, reset=reset, skip_check_array=True)
+            columns = frame_columns(frame)[1]
+            if not (columns and len(frame)):
+                check_array(np.empty((len(frame), len(columns))), estimator=self)  # raises
+        names = getattr(self, "feature_names_in_", range(len(columns)))
+        return dict(zip(names, columns, strict=True))
+
+    def _learn(self, table: Mapping[Any, Any]) -> None:
+        for column, given in table.items():
+            cells = cells_of(given, column)
+            kind = self._kinds.get(column) or self._kind_of(column, given, cells)
+            if kind is None:
+                continue
+            known = column in self._kinds
+            self._kinds = self._kinds if known else {**self._kinds, column: kind}
+            if kind == _NUMBER:
+                values = self._numbers(column, cells)
+                if not known:
+                    self._add(column, [""])
+                if self.standardise:
+                    self._moments = {**self._moments, column: self._moved(column, values)}
+            elif kind == _TEXT:
+                self._learn_texts(column, _texts(cells))
+            elif not known:
+                n_buckets = (self.hashing or {})[column]
+                self._add(column, [f"#{bucket}" for bucket in range(n_buckets)])
+
+    def _kind_of(self, column: Any, given: Any, cells: Array) -> str | None:
+        """What a column holds that had no value yet, or None if it has none here either."""
+        if column in (self.hashing or {}):
+            return _HASHED
+        options = self._named_by_options()
+        if column in options["categories"]:
+            return _TEXT
+        if cells.dtype.kind == "f" and np.isnan(cells).all():
+            return None
+        if cells.dtype.kind in "OUS":
+            values = [cell for cell in cells.tolist() if not is_missing(cell)]
+            if not values:
+                return None
+            if not all(map(is_number, values)):
+                return _TEXT
+        if column in options["categorical_features"] or is_category(given):
+            return _TEXT
+        return _NUMBER
+
+    def _learn_texts(self, column: Any, texts: list[str | None]) -> None:
+        """Give columns to texts that have none, those known in advance first."""
+        codes = self._codes.get(column)
+        if codes is None:
+            declared = _texts(cells_of((self.categories or {}).get(column, []), column))
+            codes = {text: i for i, (_, text) in enumerate(new_texts(declared, {}))}
+            self._codes = {**self._codes, column: codes}
+            self._add(column, [f"={text}" for text in codes])
+        new = new_texts(texts, codes)
+        if not new:
+            return
+        if len(codes) + len(new) > self.max_categories:
+            row = new[max(0, self.max_categories - len(codes))][0]
+            raise ValueError(
+                f"column {column!r} has more than {self.max_categories} different texts at row "
+                f"{row}; leave it out, raise max_categories, or hash it: "
+                f"hashing={{{column!r}: 64}}"
+            )
+        codes = {**codes, **{text: len(codes) + i for i, (_, text) in enumerate(new)}}
+        self._codes = {**self._codes, column: codes}
+        self._add(column, [f"={text}" for _, text in new])
+
+    def _add(self, column: Any, suffixes: list[str]) -> None:
+        """Add columns to the answer, behind all others."""
+        taken = set(self._names())
+        for suffix in suffixes:
+            if _label(column) + suffix in taken:
+                raise ValueError(
+                    f"column {column!r} would add a second column {_label(column) + suffix!r}; "
+                    "rename one of the columns"
+                )
+        start = len(self._owners)
+        places = [*self._places.get(column, ()), *range(start, start + len(suffixes))]
+        self._places = {**self._places, column: places}
+        self._owners = [*self._owners, *[column] * len(suffixes)]
+        self._suffixes = [*self._suffixes, *suffixes]
+
+    def _numbers(self, column: Any, cells: Array) -> Array:
+        """Cells of a numeric column as finite numbers."""
+        for row, cell in enumerate(cells.tolist() if cells.dtype.kind in "OUS" else ()):
+            if isinstance(cell, str | bytes):
+                raise ValueError(
+                    f"column {column!r} held numbers so far and holds the text {cell!r} at row "
+                    f"{row}; name it in categorical_features to take all of its cells as texts"
+                )
+        values = as_numbers(cells, column)
+        outside = np.flatnonzero(np.abs(values) > _LARGEST)
+        if outside.size:
+            value = float(values[outside[0]])
+            what = "infinity" if np.isinf(value) else f"{value!r}, too large to be squared,"
+            raise ValueError(
+                f"Input X contains {what} at row {outside[0]}, column {column!r}; replace it, or "
+                "use NaN for a missing value"
+            )
+        return values
+
+    def _moved(self, column: Any, values: Array) -> list[float]:
+        """Count, mean and squared deviations after more values, one by one (Welford)."""
+        n, mean, squares = self._moments.get(column, (0.0, 0.0, 0.0))
+        for value in values[~np.isnan(values)].tolist():
+            n += 1.0
+            away = value - mean
+            mean += away / n
+            squares += away * (value - mean)
+        return [n, mean, squares]
+
+    # --- answering --------------------------------------------------------------------------
+
+    def transform(self, X: Any) -> Array:
+        """Turn rows into numbers.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame, shape (n, d)
+            The columns that were learnt, in the same order.
+
+        Returns
+        -------
+        ndarray of float64, shape (n, n_features_out)
+            Columns as `get_feature_names_out` names them.
+
+        Raises
+        ------
+        NotFittedError
+            If nothing was learnt yet.
+        ValueError
+            As for `fit`.
+        """
+        return self._rows(X)
+
+    def _rows(self, X: Any) -> Array:
+        """What `transform` returns, before scikit-learn may make a frame of it."""
+        check_is_fitted(self)
+        return self._encoded(self._table(X, reset=False))
+
+    def transform_many(self, X: Any) -> Array:
+        """Turn rows into numbers, with columns by name.
+
+        Parameters
+        ----------
+        X : data frame or mapping, n rows
+            As for `learn_many`; absent columns are missing, names never learnt are ignored.
+
+        Returns
+        -------
+        ndarray of float64, shape (n, n_features_out)
+            Columns as `get_feature_names_out` names them.
+        """
+        check_is_fitted(self)
+        return self._encoded(named_columns(X, "encoding"))
+
+    def transform_one(self, x: Mapping[Any, Any]) -> dict[str, float]:
+        """Turn one row, given by name, into numbers.
+
+        Parameters
+        ----------
+        x : mapping
+            Values by column name.
+
+        Returns
+        -------
+        dict
+            A number for every name of `get_feature_names_out`, NaN where it is missing.
+
+        Examples
+        --------
+        >>> encoder = StreamEncoder().learn_one({"size": 2, "coat": "long"})
+        >>> encoder.transform_one({"size": 3, "coat": "long"})
+        {'size': 3.0, 'coat=long': 1.0}
+        """
+        row = self.transform_many({name: [value] for name, value in x.items()})[0]
+        return dict(zip(self._names(), row.tolist(), strict=True))
+
+    def _encoded(self, table: Mapping[Any, Any]) -> Array:
+        out = np.full((len(next(iter(table.values()))), len(self._owners)), np.nan)
+        for column, kind in self._kinds.items():
+            if column not in table:
+                continue
+            cells, places = cells_of(table[column], column), self._places[column]
+            if kind == _NUMBER:
+                out[:, places[0]] = self._scaled(column, self._numbers(column, cells))
+                continue
+            texts = _texts(cells)
+            codes = self._codes[column] if kind == _TEXT else _hashes(texts, len(places))
+            write_one_hot(codes_of(texts, codes), places, out)
+        return out
+
+    def _scaled(self, column: Any, values: Array) -> Array:
+        n, mean, squares = self._moments.get(column, (0.0, 0.0, 0.0))
+        if not self.standardise or n == 0.0:
+            return values
+        return (values - mean) / (math.sqrt(squares / n) or 1.0)
+
+    def get_feature_names_out(self, input_features: Any = None) -> Array:
+        """Names of the columns of the answer.
+
+        Parameters
+        ----------
+        input_features : array-like of str or None
+            Names of columns that came without; if they came with names, the same names.
+
+        Returns
+        -------
+        ndarray of str, shape (n_features_out,)
+            ``"column"`` for numbers, ``"column=text"`` and ``"column#3"`` for 0/1 columns.
+        """
+        check_is_fitted(self)
+        if input_features is None:
+            return np.array(self._names(), dtype=object)
+        labels = dict(
+            zip(self._columns, _check_feature_names_in(self, input_features), strict=True)
+        )
+        names = [
+            f"{labels[owner]}{suffix}"
+            for owner, suffix in zip(self._owners, self._suffixes, strict=True)
+        ]
+        return np.array(names, dtype=object)
+
+    @property
+    def categorical_features_(self) -> list[str]:
+        """Names of the 0/1 columns, in their order."""
+        check_is_fitted(self)
+        return [name for name, suffix in zip(self._names(), self._suffixes, strict=True) if suffix]
+
+    def _names(self) -> list[str]:
+        """Names of the columns of the answer."""
+        return [_label(o) + s for o, s in zip(self._owners, self._suffixes, strict=True)]
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_columns")
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.categorical = True
+        tags.input_tags.sparse = True
+        tags.input_tags.string = True
+        return tags
+
+
+def _label(column: Any) -> str:
+    """A column's name in the answer: as scikit-learn calls those that have none."""
+    return column if isinstance(column, str) else f"x{column}"
+
+
+def _texts(cells: Array) -> list[str | None]:
+    """Texts of cells, None where one is missing; 3 and 3.0 are the same text."""
+    return [None if is_missing(cell) else _text(cell) for cell in cells.tolist()]
+
+
+def _text(cell: Any) -> str:
+    return str(int(cell)) if isinstance(cell, float) and cell.is_integer() else str(cell)
+
+
+def _hashes(texts: list[str | None], n_buckets: int) -> dict[str, int]:
+    """Bucket of each text, the same in every process and on every machine.
+
+    Examples
+    --------
+    >>> _hashes(["alpha", "beta", None], 8)
+    {'alpha': 3, 'beta': 3}
+    """
+    return {
+        text: int.from_bytes(
+            hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest(),
+            "little",
+        )
+        % n_buckets
+        for text in dict.fromkeys(texts)
+        if text is not None
+    }

@@ -1,0 +1,425 @@
+"""`StreamPipeline`: an encoder and a model that learn together, batch after batch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.exceptions import NotFittedError
+from sklearn.utils import Tags, get_tags
+from sklearn.utils.validation import check_is_fitted
+
+from mist.estimator import take_over, without_trace
+from mist.preprocessing.encoder import StreamEncoder
+from mist.tables import Array
+
+__all__ = ["StreamPipeline"]
+
+_LEARNT = ("encoder_", "model_")
+
+
+class StreamPipeline(ClassifierMixin, BaseEstimator):
+    """An encoder and a model behind it: mixed columns in, labels out, learnt as a stream.
+
+    `sklearn.pipeline.Pipeline` cannot learn batch after batch; this can. The encoder takes in the
+    new categories and columns of a batch, and hands it on to the model by name.
+
+    Parameters
+    ----------
+    encoder : StreamEncoder or None, default=None
+        Settings of the encoder; it is not fitted itself. None stands for the defaults.
+    model : classifier or None, default=None
+        Settings of the model. `MistClassifier` and `MistForest` grow with the categories; other
+        classifiers with `partial_fit` learn as long as no column comes to those of the first
+        call. None stands for `MistClassifier`.
+
+    Attributes
+    ----------
+    classes_ : ndarray, shape (n_classes,)
+        Labels seen or declared so far, sorted.
+    n_features_in_ : int
+        Number of columns taken in so far.
+    feature_names_in_ : ndarray of str, shape (n_features_in_,)
+        Their names; only if they have names.
+    encoder_ : StreamEncoder
+        The encoder that has learnt.
+    model_ : classifier
+        The model that has learnt.
+
+    Notes
+    -----
+    The 0/1 columns of the first call are handed to a MIST model as its ``categorical_features``,
+    if it has none of its own: they get a Bernoulli likelihood. Those of categories that come
+    later are numeric columns, and are missing in all rows learnt before. `StreamEncoder` has the
+    options ``categories`` and ``hashing`` for columns that are to be there from the start; with
+    these, and numbers alone, a batch equals its rows one by one. Otherwise the categories of a
+    batch are taken in before its first row is learnt or answered.
+
+    Examples
+    --------
+    >>> from mist import MistClassifier
+    >>> model = StreamPipeline(model=MistClassifier.paper())
+    >>> X = {"size": [1.0, 9.0, 1.2, 8.0], "coat": ["short", "long", "short", "long"]}
+    >>> model = model.learn_many(X, ["cat", "cow", "cat", "cow"])
+    >>> model.learn_one({"size": 0.3, "coat": "feathers"}, "hen").classes_
+    array(['cat', 'cow', 'hen'], dtype='<U3')
+    >>> model.predict_many({"coat": ["long", "short"], "size": [8.5, 1.1]})
+    array(['cow', 'cat'], dtype='<U3')
+    """
+
+    encoder_: StreamEncoder
+    model_: Any
+
+    def __init__(self, encoder: StreamEncoder | None = None, model: Any = None) -> None:
+        self.encoder = encoder
+        self.model = model
+
+    # --- learning ---------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Forget everything, then learn the rows.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame, shape (n, d)
+            Numbers and texts; None, NaN and what a library has for it are missing.
+        y : array-like, shape (n,)
+            Labels: numbers, text or bools.
+        sample_weight : array-like, shape (n,), or None
+            Weights, if the model takes them.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            What the encoder and the model refuse.
+        """
+        fresh = type(self)(**self.get_params(deep=False))
+        fresh.partial_fit(X, y, sample_weight=sample_weight)
+        if not fresh.__sklearn_is_fitted__():
+            raise ValueError("every sample_weight is zero: there is nothing to learn")
+        take_over(self, fresh, _LEARNT)
+        return self
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Learn more rows: new categories and new labels are welcome.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame, shape (n, d)
+            The columns of the first call, in the same order.
+        y : array-like, shape (n,)
+            Labels.
+        classes : array-like or None
+            Labels to list before their first row.
+        sample_weight : array-like, shape (n,), or None
+            Weights, if the model takes them.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            What the encoder and the model refuse; then nothing of the call is learnt.
+        """
+        with self._growing() as encoder:
+            self._learn(encoder.partial_fit(X)._rows(X), y, classes, sample_weight)
+        return self
+
+    def learn_many(self, X: Any, y: Any, sample_weight: Any = None, *, classes: Any = None) -> Self:
+        """Learn rows whose columns have names: they may appear, vanish and come in any order.
+
+        Parameters
+        ----------
+        X : data frame or mapping, n rows
+            A frame of pandas or polars, a table of pyarrow, or a mapping of names to columns.
+        y : array-like, shape (n,)
+            Labels.
+        sample_weight : array-like, shape (n,), or None
+            Weights, if the model takes them.
+        classes : array-like or None
+            Labels to list before their first row.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            What the encoder and the model refuse; then nothing of the call is learnt.
+        """
+        with self._growing() as encoder:
+            self._learn(encoder.learn_many(X).transform_many(X), y, classes, sample_weight)
+        return self
+
+    def learn_one(self, x: Mapping[Any, Any], y: Any, sample_weight: float = 1.0) -> Self:
+        """Learn one row, given by name.
+
+        Parameters
+        ----------
+        x : mapping
+            Values by column name: numbers and texts.
+        y : label
+            The row's label.
+        sample_weight : float
+            Weight of the row, if the model takes weights.
+
+        Returns
+        -------
+        self
+        """
+        weights = None if sample_weight == 1.0 else [sample_weight]
+        return self.learn_many(_table(x), [y], weights)
+
+    def prequential(self, X: Any, y: Any, sample_weight: Any = None) -> Array:
+        """Test-then-train: predict each row with the model, then let it learn the row.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame, shape (n, d)
+            The columns of the first call, in the same order.
+        y : array-like, shape (n,)
+            Labels.
+        sample_weight : array-like, shape (n,), or None
+            Weights, if the model takes them.
+
+        Returns
+        -------
+        ndarray, shape (n,)
+            The model's prediction for every row before it learnt the row. The encoder has taken
+            in the categories of all rows before; labels it never sees.
+        """
+        with self._growing() as encoder:
+            return self._test_then_train(encoder.partial_fit(X)._rows(X), y, sample_weight)
+
+    def prequential_many(self, X: Any, y: Any, sample_weight: Any = None) -> Array:
+        """`prequential` with columns by name.
+
+        Parameters
+        ----------
+        X : data frame or mapping, n rows
+            As for `learn_many`.
+        y : array-like, shape (n,)
+            Labels.
+        sample_weight : array-like, shape (n,), or None
+            Weights, if the model takes them.
+
+        Returns
+        -------
+        ndarray, shape (n,)
+            The model's prediction for every row before it learnt the row.
+        """
+        with self._growing() as encoder:
+            return self._test_then_train(encoder.learn_many(X).transform_many(X), y, sample_weight)
+
+    @contextmanager
+    def _growing(self) -> Iterator[StreamEncoder]:
+        """The encoder, which forgets what it learnt in the block if that fails."""
+        with without_trace(self):
+            if not hasattr(self, "encoder_"):
+                self.encoder_ = StreamEncoder() if self.encoder is None else clone(self.encoder)
+                self.model_ = clone(self._model())
+            with without_trace(self.encoder_):
+                yield self.encoder_
+
+    def _model(self) -> Any:
+        if self.model is not None:
+            return self.model
+        from mist.classifier import MistClassifier  # compiled code: only when a model is wanted
+
+        return MistClassifier()
+
+    def _learn(self, rows: Array, y: Any, classes: Any, sample_weight: Any) -> None:
+        options = {} if sample_weight is None else {"sample_weight": sample_weight}
+        if classes is not None:
+            options["classes"] = classes
+        self._call("learn_many", "partial_fit", rows, y, options)
+
+    def _test_then_train(self, rows: Array, y: Any, sample_weight: Any) -> Array:
+        options = {} if sample_weight is None else {"sample_weight": sample_weight}
+        return self._call("prequential_many", "prequential", rows, y, options)
+
+    def _call(
+        self, by_name: str, by_place: str, rows: Array, y: Any, options: dict[str, Any]
+    ) -> Any:
+        """Let the model learn, by name if it can."""
+        model = self.model_
+        if not _has_learnt(model):
+            _declare(model, self.encoder_.categorical_features_)
+        if hasattr(model, by_name):
+            return getattr(model, by_name)(self._named(rows), y, **options)
+        if _has_learnt(model) and rows.shape[1] != model.n_features_in_:
+            new = self.encoder_.get_feature_names_out()[model.n_features_in_ :].tolist()
+            raise ValueError(
+                f"the rows add the columns {new}, and {type(model).__name__} learns the columns "
+                "of the first call only: hash the texts or give their categories to the "
+                "StreamEncoder, or use MistClassifier or MistForest"
+            )
+        return getattr(model, by_place)(rows, y, **options)
+
+    def _named(self, rows: Array) -> dict[str, Array]:
+        return dict(zip(self.encoder_.get_feature_names_out().tolist(), rows.T, strict=True))
+
+    # --- answering --------------------------------------------------------------------------
+
+    def predict(self, X: Any) -> Array:
+        """Most probable label of every row.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame, shape (n, d)
+            The columns that were learnt, in the same order.
+
+        Returns
+        -------
+        ndarray, shape (n,)
+            Labels.
+
+        Raises
+        ------
+        NotFittedError
+            If nothing was learnt yet.
+        """
+        return self._answer("predict", self._fitted().encoder_._rows(X))
+
+    def predict_proba(self, X: Any) -> Array:
+        """Probability of every class for every row.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame, shape (n, d)
+            The columns that were learnt, in the same order.
+
+        Returns
+        -------
+        ndarray of float64, shape (n, n_classes)
+            Columns follow ``classes_``.
+        """
+        return self._answer("predict_proba", self._fitted().encoder_._rows(X))
+
+    def predict_many(self, X: Any) -> Array:
+        """Most probable label of every row, with columns by name.
+
+        Parameters
+        ----------
+        X : data frame or mapping, n rows
+            As for `learn_many`; absent columns are missing, names never learnt are ignored.
+
+        Returns
+        -------
+        ndarray, shape (n,)
+            Labels.
+        """
+        return self._answer("predict", self._fitted().encoder_.transform_many(X))
+
+    def predict_proba_many(self, X: Any) -> Array:
+        """Probability of every class for every row, with columns by name.
+
+        Parameters
+        ----------
+        X : data frame or mapping, n rows
+            As for `predict_many`.
+
+        Returns
+        -------
+        ndarray of float64, shape (n, n_classes)
+            Columns follow ``classes_``.
+        """
+        return self._answer("predict_proba", self._fitted().encoder_.transform_many(X))
+
+    def predict_one(self, x: Mapping[Any, Any]) -> Any:
+        """Most probable label of one row, or None if nothing was learnt yet.
+
+        Parameters
+        ----------
+        x : mapping
+            Values by column name.
+        """
+        if not self.__sklearn_is_fitted__():
+            return None
+        label = self.predict_many(_table(x))[0]
+        return label.item() if isinstance(label, np.generic) else label
+
+    def predict_proba_one(self, x: Mapping[Any, Any]) -> dict[Any, float]:
+        """Probability of every class for one row, by label; empty if nothing was learnt yet.
+
+        Parameters
+        ----------
+        x : mapping
+            Values by column name.
+        """
+        if not self.__sklearn_is_fitted__():
+            return {}
+        shares = self.predict_proba_many(_table(x))[0]
+        return dict(zip(self.classes_.tolist(), shares.tolist(), strict=True))
+
+    def _answer(self, method: str, rows: Array) -> Array:
+        """What the model answers to encoded rows, by name if it can."""
+        by_name = getattr(self.model_, f"{method}_many", None)
+        return getattr(self.model_, method)(rows) if by_name is None else by_name(self._named(rows))
+
+    def _fitted(self) -> Self:
+        check_is_fitted(self)
+        return self
+
+    @property
+    def classes_(self) -> Array:
+        """Labels seen or declared so far, sorted."""
+        return self._fitted().model_.classes_
+
+    @property
+    def n_features_in_(self) -> int:
+        """Number of columns taken in so far."""
+        return self._fitted().encoder_.n_features_in_
+
+    @property
+    def feature_names_in_(self) -> Array:
+        """Names of the columns; only if they have names."""
+        return self._fitted().encoder_.feature_names_in_
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "model_") and _has_learnt(self.model_)
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        model = get_tags(self._model())
+        tags.input_tags = get_tags(StreamEncoder()).input_tags
+        tags.input_tags.allow_nan = model.input_tags.allow_nan
+        tags.classifier_tags = model.classifier_tags
+        return tags
+
+
+def _table(x: Mapping[Any, Any]) -> dict[Any, list[Any]]:
+    if not isinstance(x, Mapping):
+        raise TypeError(
+            f"one row must be a mapping of column names to values, got {type(x).__name__}"
+        )
+    return {name: [value] for name, value in x.items()}
+
+
+def _has_learnt(model: Any) -> bool:
+    try:
+        check_is_fitted(model)
+    except NotFittedError:
+        return False
+    return True
+
+
+def _declare(model: Any, names: list[str]) -> None:
+    """Tell a model which columns are 0/1, unless it was told."""
+    from mist.forest import MistForest
+
+    tree = model.new_tree() if isinstance(model, MistForest) else model
+    if names and getattr(tree, "categorical_features", names) is None:
+        tree.set_params(categorical_features=names)
+        if tree is not model:
+            model.set_params(estimator=tree)

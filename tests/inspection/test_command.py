@@ -1,0 +1,87 @@
+"""The command `mist explain`."""
+
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+from mist import MistForest
+from mist.cli import app
+from mist.commands.explain import named_values
+from published import paper_tree
+
+NAMES = ["size", "hue=blue", "hue=red"]
+
+
+@pytest.fixture
+def saved(tmp_path):
+    model = paper_tree()
+    for i in range(20):
+        hue = dict.fromkeys(NAMES[1:], 0.0) | {f"hue={'red' if i % 2 else 'blue'}": 1.0}
+        model.learn_one({"size": i % 2 * 9.0 + i % 3, **hue}, "large" if i % 2 else "small")
+    model.save(tmp_path / "model.mist")
+    return tmp_path / "model.mist", model
+
+
+def asked(*arguments):
+    return CliRunner().invoke(app, ["explain", *map(str, arguments)])
+
+
+def test_a_row_by_name_is_explained(saved):
+    path, model = saved
+    done = asked(path, "--row", json.dumps({"size": 9, "hue": "red", "id": "x7"}))
+    assert done.exit_code == 0, done.output
+    expected = model.explain({"size": 9.0, "hue=blue": 0.0, "hue=red": 1.0}, top=3)
+    assert done.output == f"{expected}\n"
+    assert done.output.startswith("answer: large")
+    assert asked(path, "--row", "[9, 0, 1]").output == done.output
+
+
+def test_a_row_of_a_file_is_explained(saved, tmp_path):
+    path, model = saved
+    table = tmp_path / "rows.csv"
+    table.write_text("hue,label,size\nblue,small,1\n?,large,8.5\n")
+    for line, row in ((2, {"size": 1.0, "hue=blue": 1.0, "hue=red": 0.0}), (3, {"size": 8.5})):
+        done = asked(path, "--csv", table, "--line", line)
+        assert done.output == f"{model.explain(row, top=3)}\n"
+    refused = asked(path, "--csv", table, "--line", 9)
+    assert refused.exit_code == 2
+    assert "rows.csv has no row on line 9" in refused.output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "give either --row or --csv"),
+        (["--row", "{}", "--csv", "x.csv"], "give either --row or --csv"),
+        (["--row", "{"], "--row is no JSON"),
+        (["--row", "3"], "--row is a JSON object"),
+        (["--row", '{"size": "large"}'], "column 'size': 'large' is not a number"),
+        (["--row", '{"weight": 1}'], "the row has none of the model's columns"),
+        (["--row", "[1, 2]"], "the row has 2 values"),
+        (["--row", '["a", 0, 1]'], "could not convert"),
+        (["--csv", "absent.csv"], "absent.csv: No such file"),
+    ],
+)
+def test_what_is_no_row_is_refused_in_one_line(saved, arguments, message):
+    done = asked(saved[0], *arguments)
+    assert done.exit_code == 2
+    assert message in done.output
+    assert len(done.output.splitlines()) == 1
+
+
+def test_what_holds_no_tree_is_refused(tmp_path):
+    MistForest().save(tmp_path / "forest.mist")
+    paper_tree().save(tmp_path / "new.mist")
+    assert (
+        "forest.mist holds a MistForest" in asked(tmp_path / "forest.mist", "--row", "[1]").output
+    )
+    assert "has learnt nothing yet" in asked(tmp_path / "new.mist", "--row", "[1]").output
+
+
+def test_cells_become_values():
+    assert named_values({"0": "1.5", "1": None}, [0, 1])[0] == 1.5
+    values = named_values({"hue": "green", "size": "NA"}, NAMES)
+    assert (values["hue=blue"], values["hue=red"]) == (0.0, 0.0)
+    assert values["size"] != values["size"]
+    assert all(v != v for v in named_values({"hue": None}, NAMES).values())

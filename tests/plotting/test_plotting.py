@@ -1,0 +1,295 @@
+import subprocess
+import sys
+
+import matplotlib
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+
+from drawn import assert_told_apart, looks
+from mist import plotting
+from mist.paper.drawing import Drawing
+from mist.plotting import (
+    Point,
+    average_curves,
+    plot_accuracy,
+    plot_accuracy_matrix,
+    plot_classes,
+    plot_costs,
+    plot_curves,
+    plot_forgetting,
+    plot_growth,
+    plot_panel,
+    plot_ranks,
+    plot_tasks,
+)
+from stream_results import result, without_tasks
+
+MANY = [result(f"model {i}", seed=i, tasks=9) for i in range(9)]
+CURVES = [
+    average_curves(f"model {i}", [([10, 20, 30], [0.1 * i, 0.5, 0.9]), ([10, 30], [0.2, 1.0])])
+    for i in range(9)
+]
+POINTS = [
+    Point("MIST-G", "ours", 0.9, 900.0, 2e5),
+    Point("VFDT", "tree", 0.6, 40.0, None),
+    Point("NCM", "other", 0.7, 2.0, 3e5),
+    Point("part", "ablation", 0.65, 3.0, 1e5),
+]
+X = np.random.default_rng(0).normal(size=(90, 3))
+Y = np.repeat(list("abcdefghi"), 10)
+
+
+def draw_panel(ax):
+    ax.plot([1, 2], label="a")
+    ax.set_xlabel("x")
+
+
+PANEL = Drawing("d", "D", (draw_panel,), "", "")
+
+PLOTS = {
+    "accuracy": lambda ax=None, **options: plot_accuracy(MANY, ax, **options),
+    "growth": lambda ax=None, **options: plot_growth(MANY, ax, **options),
+    "matrix": lambda ax=None, **options: plot_accuracy_matrix(MANY[0], ax, **options),
+    "forgetting": lambda ax=None, **options: plot_forgetting(MANY[0], ax, **options),
+    "curves": lambda ax=None, **options: plot_curves(CURVES, ax, **options),
+    "tasks": lambda ax=None, **options: plot_tasks(["a", "b"], [[0.5, 1], [0, 0.2]], ax, **options),
+    "ranks": lambda ax=None, **options: plot_ranks(["a", "b", "c"], [1.0, 2.2, 2.8], 0.9, ax),
+    "size": lambda ax=None, **options: plot_costs(POINTS, ax, **options),
+    "rate": lambda ax=None, **options: plot_costs(POINTS, ax, against="rows_per_second", **options),
+    "classes": lambda ax=None, **options: plot_classes(X, Y, ax, **options),
+    "panel": lambda ax=None, **options: plot_panel(PANEL, ax, **options),
+}
+LABELS = {
+    "accuracy": ("rows learnt", "accuracy"),
+    "growth": ("rows learnt", "leaves"),
+    "matrix": ("tested on task", "after learning task"),
+    "forgetting": ("tasks learnt", "accuracy on the task"),
+    "curves": ("rows learnt", "accuracy"),
+    "tasks": ("task, in order of arrival", ""),
+    "ranks": ("", ""),
+    "size": ("size of the model, KB (further left is better)", "mean accuracy"),
+    "rate": ("rows/s, test then train (further right is better)", "mean accuracy"),
+    "classes": ("first principal component", "second principal component"),
+    "panel": ("x", ""),
+}
+
+
+@pytest.fixture
+def ax():
+    return Figure().subplots()
+
+
+def texts(ax):
+    return [text.get_text() for text in ax.texts]
+
+
+def test_every_plot_of_the_module_is_tested():
+    plots = {name for name in plotting.__all__ if name.startswith("plot_")}
+    assert plots == {name for name in globals() if name.startswith("plot_")}
+
+
+@pytest.mark.parametrize("name", PLOTS)
+def test_a_plot_is_drawn_on_the_axes_given_and_named(name, ax):
+    empty = len(ax.get_children())
+    assert PLOTS[name](ax) is ax
+    assert len(ax.get_children()) > empty
+    assert (ax.get_xlabel(), ax.get_ylabel()) == LABELS[name]
+    ax.figure.canvas.draw()
+
+
+@pytest.mark.parametrize("name", PLOTS)
+def test_without_axes_a_figure_is_made(name):
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    before = set(pyplot.get_fignums())
+    ax = PLOTS[name]()
+    (number,) = set(pyplot.get_fignums()) - before
+    assert ax.figure is pyplot.figure(number)
+    pyplot.close(number)
+
+
+@pytest.mark.parametrize("name", PLOTS)
+def test_what_are_no_axes_is_refused(name):
+    with pytest.raises(
+        TypeError, match="ax must be matplotlib axes or None, got ndarray: pass one"
+    ):
+        PLOTS[name](Figure().subplots(2))
+
+
+@pytest.mark.parametrize("name", ["accuracy", "growth", "forgetting", "curves", "panel"])
+def test_nine_lines_differ_without_colours_and_are_in_the_legend(name, ax):
+    PLOTS[name](ax)
+    assert_told_apart(ax)
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == list(looks(ax))
+    assert len(looks(ax)) == (1 if name == "panel" else 9)
+    plain = Figure().subplots()
+    assert PLOTS[name](plain, legend=False).get_legend() is None
+
+
+def test_lines_that_look_alike_would_be_noticed(ax):
+    ax.plot([1, 2], "r--", label="a")
+    ax.plot([2, 1], "b--", label="b")
+    with pytest.raises(AssertionError, match="a and b look alike"):
+        assert_told_apart(ax)
+
+
+def test_pyplot_is_left_alone_where_axes_are_given():
+    code = (
+        "import mist.plotting, sys; print('matplotlib' in sys.modules)\n"
+        "from matplotlib.figure import Figure; from test_plotting import PLOTS\n"
+        "[plot(Figure().subplots()) for plot in PLOTS.values()]\n"
+        "print('matplotlib.pyplot' in sys.modules)"
+    )
+    folder = __file__.rpartition("test_plotting")[0]
+    code = f"import sys; sys.path[:0] = {[folder, *sys.path]!r}\n{code}"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["False", "False"]
+
+
+def test_accuracy_is_the_share_of_hits_in_the_window(ax):
+    run = result(n_rows=300)
+    plot_accuracy(run, ax)
+    rows, shares = ax.lines[0].get_data()
+    assert (rows[0], rows[-1]) == (1, 300)
+    assert shares[-1] == pytest.approx(run.correct[-12:].mean())
+    assert shares[4] == pytest.approx(run.correct[:5].mean())
+    # The ends of tasks but for the last are marked.
+    assert [line.get_xdata()[0] for line in ax.lines[1:]] == [100, 200]
+    assert (ax.get_xlim(), ax.get_ylim()) == ((0, 300), (-0.02, 1.02))
+
+
+def test_borders_can_be_named(ax):
+    plot_growth(without_tasks(), ax, borders=[50, 120], border_labels=["cat", "dog"])
+    assert texts(ax) == ["cat", "dog"]
+    assert [line.get_xdata()[0] for line in ax.lines[1:]] == [50, 120]
+
+
+def test_growth_begins_with_one_leaf(ax):
+    plot_growth(result(leaves=(2, 2, 7)), ax)
+    rows, leaves = ax.lines[0].get_data()
+    assert rows.tolist() == [0, 100, 200, 300]
+    assert leaves.tolist() == [1, 2, 2, 7]
+
+
+def test_the_matrix_and_what_is_forgotten(ax):
+    run = result(tasks=3)
+    R = run.accuracy_matrix
+    plot_accuracy_matrix(run, ax)
+    drawn = ax.collections[0].get_array()
+    np.testing.assert_array_equal(drawn.filled(np.nan), R)
+    assert texts(ax) == [f"{R[i, j]:.2f}" for i in range(3) for j in range(i + 1)]
+    assert ax.get_title() == "MIST-G"
+    lines = plot_forgetting(R, Figure().subplots()).lines
+    for task, line in enumerate(lines):
+        assert line.get_xdata().tolist() == list(range(task + 1, 4))
+        np.testing.assert_array_equal(line.get_ydata(), R[task:, task])
+
+
+def test_curves_have_a_band_of_one_deviation(ax):
+    curve = average_curves("a", [([0, 10], [0.2, 0.6]), ([0, 10], [0.4, 1.0])])
+    plot_curves([curve], ax, borders=[5])
+    np.testing.assert_allclose(ax.lines[0].get_ydata(), [0.3, 0.8])
+    band = ax.collections[0].get_paths()[0].vertices
+    assert band[:, 1].min() == pytest.approx(0.2)
+    assert band[:, 1].max() == pytest.approx(1.0)
+    leaves = average_curves("a", [([0, 10], [1, 3]), ([0, 10], [1, 9])])
+    free = plot_curves([leaves], Figure().subplots(), label="leaves", share=False)
+    assert free.collections[0].get_paths()[0].vertices[:, 1].max() == pytest.approx(9)
+    assert (free.get_ylim()[0], free.get_ylabel()) == (0, "leaves")
+
+
+def test_ranks_are_where_they_belong(ax):
+    plot_ranks(["b", "a", "c"], [2.0, 1.5, 2.5], 0.7, ax)
+    assert {"a", "b", "c", "1.50", "2.00", "2.50", "critical difference 0.70"} <= set(texts(ax))
+    dots = sorted(line.get_xdata()[0] for line in ax.lines if line.get_marker() == "o")
+    assert len(dots) == 3
+    assert dots[1] - dots[0] == pytest.approx(dots[2] - dots[1])
+    assert not ax.axison
+
+
+def test_labels_go_where_their_points_go():
+    figure = Figure(figsize=(6, 4))
+    ax = figure.subplots()
+    plot_costs(POINTS, ax)
+
+    def gaps():
+        figure.canvas.draw()
+        return [
+            np.array(text.get_window_extent().get_points().mean(axis=0))
+            - ax.transData.transform((point.kilobytes, point.accuracy))
+            for text, point in zip(ax.texts, sorted(POINTS, key=lambda p: -p.accuracy), strict=True)
+        ]
+
+    before = gaps()
+    ax.set_xlim(0.1, 1e6)
+    ax.set_position((0.3, 0.3, 0.3, 0.6))
+    np.testing.assert_allclose(gaps(), before, atol=1.0)
+
+
+def test_many_methods_are_numbered_and_named_in_the_legend(ax):
+    many = [Point(f"method {i}", "ours", 0.9 - 0.01 * i, 2.0**i, 1.0) for i in range(9)]
+    plot_costs(many, ax)
+    assert texts(ax) == [str(i) for i in range(1, 10)]
+    named = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert named[-9:] == [f"{i + 1} method {i}" for i in range(9)]
+
+
+def test_groups_and_classes_differ_by_their_markers(ax):
+    plot_costs(POINTS, ax)
+    marks = {line.get_marker() for line in ax.lines if line.get_marker() not in ("None", "")}
+    assert len(marks) == 4
+    axes = plot_classes(X, np.repeat(list("abcdefgh"), [12] * 7 + [6]), Figure().subplots())
+    outlines = {dots.get_paths()[0].vertices.tobytes() for dots in axes.collections}
+    assert len(outlines) == 8
+    assert axes.collections[0].get_offsets().shape == (12, 2)
+    few = plot_classes(X, Y, Figure().subplots(), rows_per_class=4)
+    assert all(len(dots.get_offsets()) == 4 for dots in few.collections)
+
+
+@pytest.mark.parametrize("panel", [0, 1])
+def test_a_drawing_is_drawn_panel_by_panel(panel, ax):
+    panels = [lambda ax, i=i: ax.plot([0, i], label=f"line {i}") for i in range(2)]
+    drawing = Drawing("two", "Two", panels, "", "", n_columns=2)
+    assert list(looks(plot_panel(drawing, ax, panel=panel))) == [f"line {panel}"]
+    assert list(looks(drawing.figure.axes[panel])) == [f"line {panel}"]
+    assert drawing.figure is drawing.figure
+
+
+@pytest.mark.parametrize(
+    ("call", "match"),
+    [
+        (lambda ax: plot_accuracy([], ax), "results is empty"),
+        (lambda ax: plot_growth([], ax), "results is empty"),
+        (lambda ax: plot_accuracy_matrix(without_tasks(), ax), "got shape \\(0, 0\\)"),
+        (lambda ax: plot_forgetting([[0.5, 0.5]], ax), "got shape \\(1, 2\\)"),
+        (lambda ax: plot_curves([], ax), "at least one curve"),
+        (lambda ax: plot_tasks(["a"], [[0.1], [0.2]], ax), "heat map of 1 methods"),
+        (lambda ax: plot_ranks(["a", "b"], [1, 2.5], 1, ax), "between 1 and 2"),
+        (lambda ax: plot_costs([], ax), "at least one method"),
+        (lambda ax: plot_costs(POINTS, ax, against="euros"), "kilobytes, rows_per_second, got"),
+        (lambda ax: plot_classes([[1.0, np.nan], [1, 2]], [0, 1], ax), "missing or infinite"),
+        (lambda ax: plot_classes([[1.0, 2], [1, 2]], [0], ax), "shapes \\(2, 2\\) and \\(1,\\)"),
+        (lambda ax: plot_panel(PANEL, ax, panel=1), "'d' has panels 0 to 0, got 1"),
+    ],
+)
+def test_what_cannot_be_drawn_leaves_no_trace(call, match, ax):
+    before = (len(ax.get_children()), ax.get_xlim(), ax.get_xlabel())
+    with pytest.raises(ValueError, match=match):
+        call(ax)
+    assert (len(ax.get_children()), ax.get_xlim(), ax.get_xlabel()) == before
+
+
+def test_names_are_texts_and_long_ones_are_cut(ax):
+    plot_accuracy([result("$\\frac$"), result("x" * 90)], ax)
+    plot_accuracy_matrix(result("$\\frac$"), Figure().subplots()).figure.canvas.draw()
+    plot_tasks(["$\\frac$"], [[0.5]], Figure().subplots()).figure.canvas.draw()
+    ax.figure.canvas.draw()
+    assert looks(ax).keys() == {"$\\frac$", "x" * 19 + "…" + "x" * 19}
+
+
+def test_what_is_no_data_takes_the_ink_of_the_style():
+    with matplotlib.rc_context({"text.color": "red"}):
+        ax = plot_accuracy(result(), Figure().subplots())
+    assert ax.lines[1].get_color() == "red"

@@ -1,0 +1,177 @@
+"""Encoder and model in one: new categories, new columns and new labels as they come."""
+
+import pickle
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import SGDClassifier
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from mist import MistForest
+from mist.baselines import NCM
+from mist.preprocessing import StreamEncoder, StreamPipeline
+from published import paper_tree
+
+KNOWN = {"coat": ["short", "long", "wool"]}
+
+
+def animals(n=240, seed=0):
+    """Sizes that tell two of three classes, coats that tell the third, some cells missing."""
+    rng = np.random.default_rng(seed)
+    codes = rng.integers(3, size=n)
+    size = rng.normal(np.array([1.0, 8.0, 8.0])[codes], 0.5)
+    coat = np.array(["short", "long", "wool"], dtype=object)[codes]
+    size[rng.random(n) < 0.05] = np.nan
+    coat[rng.random(n) < 0.05] = None
+    return {"size": size, "coat": coat}, np.array(["cat", "cow", "sheep"])[codes]
+
+
+X, Y = animals()
+TEST, TEST_Y = animals(seed=1)
+
+
+def part(rows, table=X):
+    return {name: column[rows] for name, column in table.items()}
+
+
+@parametrize_with_checks(
+    [StreamPipeline(None, paper_tree()), StreamPipeline(StreamEncoder(), NCM())]
+)
+def test_estimator_checks(estimator, check):
+    check(estimator)
+
+
+def complete(table, y):
+    rows = ~np.isnan(table["size"]) & np.array([coat is not None for coat in table["coat"]])
+    return part(rows, table), y[rows]
+
+
+@pytest.mark.parametrize(
+    "model",
+    [paper_tree(), MistForest(paper_tree(), n_trees=1), NCM(), SGDClassifier(random_state=0)],
+    ids=lambda model: type(model).__name__,
+)
+def test_mixed_columns_are_learnt(model):
+    table, y = complete(X, Y)
+    test, test_y = complete(TEST, TEST_Y)
+    line = StreamPipeline(StreamEncoder(standardise=True), model)
+    rows = part(slice(0, 100), table), part(slice(100, None), table)
+    line.learn_many(rows[0], y[:100], classes=["cat", "cow", "sheep"])
+    line.learn_many(rows[1], y[100:])
+    assert np.mean(line.predict_many(test) == test_y) > 0.95
+    if hasattr(model, "predict_proba"):
+        proba = line.predict_proba_many(test)
+        assert proba.shape == (len(test_y), 3)
+        np.testing.assert_array_equal(line.classes_[proba.argmax(axis=1)], line.predict_many(test))
+
+
+def test_a_batch_equals_its_rows_if_the_categories_are_known():
+    encoder = StreamEncoder(categories=KNOWN)
+    batch = StreamPipeline(encoder, paper_tree())
+    single, tested = clone(batch), clone(batch)
+    answers = []
+    for rows in (slice(0, 60), slice(60, 240)):
+        batch.learn_many(part(rows), Y[rows])
+        for size, coat, label in zip(X["size"][rows], X["coat"][rows], Y[rows], strict=True):
+            answers.append(single.predict_one({"coat": coat, "size": size}))
+            single.learn_one({"size": size, "coat": coat}, label)
+    assert tested.prequential_many(X, Y).tolist()[1:] == answers[1:]
+    for other in (single, tested):
+        np.testing.assert_array_equal(
+            other.predict_proba_many(TEST), batch.predict_proba_many(TEST)
+        )
+    shares = single.predict_proba_one({"coat": "wool"})
+    assert list(shares) == ["cat", "cow", "sheep"]
+    assert max(shares, key=shares.get) == "sheep"
+
+
+def test_new_categories_and_columns_widen_the_model_by_name():
+    line = StreamPipeline(None, paper_tree()).learn_many(part(Y != "sheep"), Y[Y != "sheep"])
+    assert sorted(line.model_.feature_names_in_) == ["coat=long", "coat=short", "size"]
+    assert sorted(line.model_.categorical_features) == ["coat=long", "coat=short"]
+    sheep = part(Y == "sheep")
+    sheep["horns"] = np.full(len(sheep["size"]), "two")
+    line.learn_many(sheep, Y[Y == "sheep"])
+    assert line.model_.feature_names_in_.tolist()[3:] == ["coat=wool", "horns=two"]
+    assert line.feature_names_in_.tolist() == ["size", "coat", "horns"]
+    test, test_y = complete(TEST, TEST_Y)
+    assert np.mean(line.predict_many(test) == test_y) > 0.95
+
+
+def test_strict_methods_take_frames_and_arrays():
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame(X)
+    by_name = StreamPipeline(None, paper_tree()).learn_many(frame, Y)
+    strict = StreamPipeline(None, paper_tree()).fit(frame, pd.Series(Y))
+    np.testing.assert_array_equal(strict.predict_proba(frame), by_name.predict_proba_many(frame))
+    framed = StreamPipeline(StreamEncoder().set_output(transform="pandas"), paper_tree())
+    np.testing.assert_array_equal(
+        framed.fit(frame, Y).predict_proba(frame), strict.predict_proba(frame)
+    )
+    with pytest.raises(ValueError, match="same order"):
+        strict.predict(frame[["coat", "size"]])
+    rows = frame.to_numpy(dtype=object)
+    plain = StreamPipeline(None, paper_tree())
+    answers = plain.prequential(rows, Y)
+    np.testing.assert_array_equal(plain.predict_proba(rows), by_name.predict_proba_many(frame))
+    assert answers.tolist() == StreamPipeline(None, paper_tree()).prequential(frame, Y).tolist()
+    assert np.mean(answers == Y) > 0.9
+
+
+def test_models_of_fixed_width_name_the_column_that_came():
+    table, y = complete(X, Y)
+    line = StreamPipeline(None, NCM()).learn_many(table, y)
+    before = pickle.dumps(line)
+    new = {"size": [1.0], "coat": ["curly"]}
+    with pytest.raises(ValueError, match=r"add the columns \['coat=curly'\], and NCM learns the"):
+        line.learn_many(new, ["cat"])
+    assert pickle.dumps(line) == before
+    hashed = StreamPipeline(StreamEncoder(hashing={"coat": 8}), NCM()).learn_many(table, y)
+    assert hashed.learn_many(new, ["dog"]).classes_.tolist() == ["cat", "cow", "dog", "sheep"]
+
+
+@pytest.mark.parametrize(
+    ("table", "y", "match"),
+    [
+        ({"size": ["big"], "coat": ["new"]}, ["cat"], "holds the text 'big'"),
+        ({"size": [1.0], "coat": ["new"]}, [3], "mixes text labels with numbers"),
+        ({"size": [1.0], "coat": ["new"]}, ["cat", "cow"], "1 rows, but y has 2"),
+    ],
+)
+def test_a_refused_call_leaves_no_trace(table, y, match):
+    line = StreamPipeline(None, paper_tree()).learn_many(X, Y)
+    columns = line.encoder_.get_feature_names_out().tolist()
+    before = line.predict_proba_many(TEST)
+    for call in (line.learn_many, line.prequential_many):
+        with pytest.raises(ValueError, match=match):
+            call(table, y)
+    assert line.encoder_.get_feature_names_out().tolist() == columns
+    np.testing.assert_array_equal(line.predict_proba_many(TEST), before)
+    fresh = StreamPipeline(None, paper_tree())
+    if match != "mixes text labels with numbers" and "big" not in match:
+        with pytest.raises(ValueError, match=match):
+            fresh.learn_many(table, y)
+        assert set(vars(fresh)) == {"encoder", "model"}
+
+
+def test_nothing_learnt_is_told():
+    line = StreamPipeline(None, paper_tree())
+    assert line.predict_one({"size": 1.0}) is None
+    assert line.predict_proba_one({"size": 1.0}) == {}
+    with pytest.raises(NotFittedError):
+        line.predict_many(X)
+    assert not hasattr(line, "classes_")
+    with pytest.raises(TypeError, match="one row must be a mapping"):
+        line.learn_one([1.0, "short"], "cat")
+
+
+def test_parameters_reach_encoder_and_model_and_stay_as_they_were():
+    line = StreamPipeline(StreamEncoder(), paper_tree())
+    line.set_params(encoder__max_categories=7, model__grace_period=50)
+    line.fit(part(slice(0, 20)) and np.array([["a", 1.0], ["b", 2.0]], dtype=object), ["x", "y"])
+    assert line.encoder_.max_categories == 7
+    assert line.model_.grace_period == 50
+    assert line.model.categorical_features is None
+    assert not hasattr(line.encoder, "n_features_in_")
