@@ -15,7 +15,7 @@ from sklearn.utils.metaestimators import available_if
 from mist.engine import inspection
 from mist.engine.compiled import compiles
 from mist.engine.conformity import count_masses, new_conformity, write_p_values
-from mist.engine.forking import fork
+from mist.engine.forking import fork, renumber
 from mist.engine.growth import Split, SplitRule, learn, split_where_due
 from mist.engine.inheritance import n_splits
 from mist.engine.leafmodel import LeafModel
@@ -293,6 +293,10 @@ class MistClassifier(ClassifierMixin, BaseEstimator):
     """
 
     _single: Single | None = None
+    _labels: Labels
+    _order: Array  # the user's column that stands at each place of the engine's
+    _splits: list[Split]
+    _state: State
 
     def __init__(
         self,
@@ -554,13 +558,17 @@ class MistClassifier(ClassifierMixin, BaseEstimator):
         self._fitted()
         return self._fork(number)
 
-    def _fork(self, number: int) -> Self:
+    def _fork(self, number: int, share: float = 0.0) -> Self:
         out = type(self)(**self.get_params(deep=False))
         copied = {name: vars(self)[name] for name in _LEARNT if name in vars(self)}
         for name, value in deepcopy({**copied, "_state": None, "_splits": []}).items():
             setattr(out, name, value)
-        out._state = fork(self._state, number)
+        out._state = fork(self._state, number, share)
         return out
+
+    def _renumber(self, number: int) -> None:
+        """Let a fork draw random bits of its own from now on."""
+        renumber(self._state, number)
 
     def merge(self, other: Self) -> Self:
         """Learn all that another model has learnt, without its rows.
@@ -702,7 +710,7 @@ class MistClassifier(ClassifierMixin, BaseEstimator):
     def _begin(self, order: Array, n_numeric: int) -> None:
         """Empty state for columns in the engine's order."""
         self._order = order
-        self._splits: list[Split] = []
+        self._splits = []
         self._state = self._new_state(len(order), n_numeric, seed_of(self.random_state))
 
     def _new_state(self, n_features: int, n_numeric: int, seed: int) -> State:
