@@ -16,10 +16,17 @@ pytest.importorskip("distributed", reason="needs mist-tree[dask]")
 import distributed
 
 from mist import MistClassifier, MistForest
+from mist.interop import dask as interop
 from mist.interop.blocks import Block, as_blocks, cuts_of
 from mist.interop.dask import fit_stream
 
 COLUMNS = ["a", "b", "c"]
+
+
+@pytest.fixture(autouse=True)
+def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rounds of few rows are divided, too."""
+    monkeypatch.setattr(interop, "_LEAST_PART", 500)
 
 
 def rows(n: int = 6000) -> tuple[np.ndarray, np.ndarray]:
@@ -184,7 +191,8 @@ def test_cuts_follow_the_blocks():
 def test_what_is_refused(tmp_path):
     da = pytest.importorskip("dask.array")
     X, y = rows(100)
-    good = da.from_array(X), da.from_array(y)
+    good, empty = (da.from_array(X), da.from_array(y)), tmp_path / "empty"
+    empty.mkdir()
     with pytest.raises(ValueError, match="no Dask client"):
         fit_stream(model(), *good)
     for words, data, options in (
@@ -192,7 +200,7 @@ def test_what_is_refused(tmp_path):
         ("give target", good, {"target": "label"}),
         ("shape", (da.from_array(X), da.from_array(y[:50])), {}),
         ("neither a Parquet file nor a folder", (tmp_path / "nothing",), {"target": "label"}),
-        ("neither a Parquet file nor a folder", (tmp_path,), {"target": "label"}),
+        ("neither a Parquet file nor a folder", (empty,), {"target": "label"}),
         ("no column 'x'", (parquet(tmp_path / "rows", (50,), 50),), {"target": "x"}),
         ("parts=0", good, {"parts": 0}),
         ("largest_round=0", good, {"largest_round": 0}),

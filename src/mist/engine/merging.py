@@ -70,7 +70,8 @@ def merged(
         ``state``, or a new one with the splits of ``other``. Forks keep their tree, and theirs is
         not taken over.
     """
-    reserve_codes(state, n_codes)
+    if state.options.balanced:
+        reserve_codes(state, n_codes)
     if state.conformity is not None:
         reserve_classes(state, n_codes)
     n_leaves, others = (int(s.tree.counters[N_LEAVES]) for s in (state, other))

@@ -203,7 +203,7 @@ def merge_components(state: State, cell: int, other: State, other_cell: int) -> 
         if state.carried is None:
             mine = _without(mine, prior)
         else:
-            state.carried[_key(state, cell)] = prior + state.carried[_key(state, cell)]
+            state.carried[_key(state, cell)] = prior + state.carried.get(_key(state, cell), 0.0)
     n, both = len(mine.masses), beside(mine, theirs)
     if prior is not None and n == len(theirs.masses) == prior.shape[1]:
         pairs = [joined(_take(both, [k, n + k]), a) for k in range(n)]

@@ -25,7 +25,7 @@ except ImportError as error:
 
 __all__ = ["fit_stream"]
 
-_LEAST_PART = 2_000
+_LEAST_PART = 10_000
 """Rows below which a round is not divided further."""
 
 _MOST_IN_PART = 250_000
