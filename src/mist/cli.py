@@ -23,6 +23,8 @@ _FAILED = 1
 _WRONG = 2
 _INTERRUPTED = 130
 
+_JOBS = "Runs at a time; -1: one a processor; dask://HOST:PORT: a Dask cluster does them."
+
 app = typer.Typer(
     name="mist",
     help="Streaming decision trees that learn new classes as they arrive.",
@@ -336,7 +338,7 @@ def bench(
         Protocol,
         typer.Option(help="Fit nothing outside the stream, or prepare the data as the paper does."),
     ] = Protocol.HONEST,
-    jobs: Annotated[int, typer.Option(help="Runs at a time; -1: one a processor.")] = -1,
+    jobs: Annotated[str, typer.Option(help=_JOBS)] = "-1",
     out: Annotated[
         Path, typer.Option(help="Folder of the results; a grid that was stopped goes on from it.")
     ] = Path("mist-bench"),
@@ -364,7 +366,7 @@ def bench(
                 datasets=_split("--datasets", datasets),
                 seeds=_integers("--seeds", seeds),
                 protocol=protocol.value,
-                jobs=jobs,
+                jobs=_jobs(jobs),
                 out=out,
                 fresh=fresh,
                 retry_failed=retry_failed,
@@ -402,7 +404,7 @@ def paper(
             "libraries' trees on large sets.",
         ),
     ] = False,
-    jobs: Annotated[int, typer.Option(help="Runs at a time; -1: one a processor.")] = -1,
+    jobs: Annotated[str, typer.Option(help=_JOBS)] = "-1",
     out: Annotated[
         Path, typer.Option(help="Folder of the results; what was stopped goes on from it.")
     ] = Path("mist-paper"),
@@ -422,7 +424,7 @@ def paper(
             names=[name for name in asked if name != "list"],
             seeds=_integers("--seeds", seeds),
             fast=fast,
-            jobs=jobs,
+            jobs=_jobs(jobs),
             out=out,
             fresh=fresh,
             retry_failed=retry_failed,
@@ -441,6 +443,14 @@ def _split(option: str, names: list[str] | None) -> list[str]:
     if names and not parts:
         raise ValueError(f"{option} holds no name")
     return parts
+
+
+def _jobs(given: str) -> int | str:
+    """A number, or the address of a cluster."""
+    try:
+        return int(given)
+    except ValueError:
+        return given
 
 
 def _integers(option: str, given: list[str] | None) -> list[int]:
