@@ -14,6 +14,7 @@ import pytest
 from typer.testing import CliRunner
 
 from mist.cli import app
+from mist.commands.session import Session
 
 KINDS = ["cat", "hamster", "dog"]
 HEADER = ["weight", "height", "coat", "pet"]
@@ -212,6 +213,35 @@ def test_killed_and_resumed_is_as_if_never_stopped(here):
     assert (here / "again.mist").read_bytes() == (here / "whole.mist").read_bytes()
     # A checkpoint is a saved model, too.
     assert mist("predict", "check.mist", "pets.csv").exit_code == 0
+
+
+def test_ctrl_c_keeps_a_checkpoint_of_a_file(here, monkeypatch):
+    (here / "pets.csv").write_text(as_csv(make_pets(300)))
+    run("pets.csv", "--save", "whole.mist")
+    learn = Session.learn
+
+    def learn_and_press(self, chunk):
+        answers = learn(self, chunk)
+        signal.raise_signal(signal.SIGINT)
+        return answers
+
+    command = ["pets.csv", "--chunk-rows", 100, "--save", "m.mist", "--checkpoint", "c.mist"]
+    with monkeypatch.context() as patch:
+        patch.setattr(Session, "learn", learn_and_press)
+        outcome = mist("run", *command, "--target", "pet", "--model", "mist-g")
+    assert outcome.exit_code == 130
+    assert outcome.stderr == "stopped\n"
+    assert not (here / "m.mist").exists()
+    assert "Going on after 100 rows" in run(*command).stdout
+    assert (here / "m.mist").read_bytes() == (here / "whole.mist").read_bytes()
+
+
+def test_save_after_tasks(here):
+    (here / "pets.csv").write_text(as_csv(make_pets(90)))
+    run("pets.csv", "--order", "class-incremental", "--save", "m.mist", "--predictions", "p.csv")
+    assert len(read_csv("p.csv")) == 73
+    outcome = mist("predict", "m.mist", "pets.csv", "--out", "out.csv")
+    assert outcome.stderr.startswith("90 rows predicted, accuracy ")
 
 
 def test_a_checkpoint_is_of_one_run(here):

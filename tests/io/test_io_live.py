@@ -6,7 +6,7 @@ import time
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from mist.io import TableError, open_live
@@ -82,6 +82,7 @@ objects = st.fixed_dictionaries(
 )
 
 
+@example([{"t": None, "n": None}, {"n": 0}, {"t": "x"}], [])
 @given(st.lists(objects, max_size=12), st.lists(st.integers(1, 4), max_size=12))
 def test_nothing_depends_on_how_rows_arrive(records, sizes):
     def told(sizes):

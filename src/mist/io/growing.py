@@ -54,6 +54,7 @@ class GrowingEncoder:
         self.names: dict[str, None] = {}
         self._text_columns = text_columns
         self._leave_out = leave_out
+        self._seen: dict[str, None] = {}
         # Of a column of texts their codes, of one of numbers None.
         self._texts: dict[str, dict[str, int] | None] = {}
 
@@ -80,8 +81,11 @@ class GrowingEncoder:
         """
         columns: _Columns = {}
         begins: dict[str, int] = {}
-        for name, cells in records.columns.items():
-            if name not in self._leave_out:
+        self._seen.update(dict.fromkeys(records.columns))
+        # In the order in which they were first seen, which no batch changes.
+        for name in self._seen:
+            if name in records.columns and name not in self._leave_out:
+                cells = records.columns[name]
                 for encoded, values, begin in self._encode_column(name, cells, records.rows):
                     columns[encoded] = values
                     begins[encoded] = begin
@@ -122,14 +126,17 @@ class GrowingEncoder:
 
     def plain(self) -> dict[str, Any]:
         """What was decided and collected, as lists and texts that can be written to a file."""
+        texts = [(name, self._texts[name]) for name in self._seen if name in self._texts]
         return {
             "names": list(self.names),
-            "texts": [[n, None if t is None else list(t)] for n, t in self._texts.items()],
+            "seen": list(self._seen),
+            "texts": [[name, None if codes is None else list(codes)] for name, codes in texts],
         }
 
     def restore(self, plain: Mapping[str, Any]) -> None:
         """Go on where another encoder was that told `plain`."""
         self.names = dict.fromkeys(plain["names"])
+        self._seen = dict.fromkeys(plain["seen"])
         self._texts = {
             name: None if texts is None else {text: i for i, text in enumerate(texts)}
             for name, texts in plain["texts"]
