@@ -105,6 +105,12 @@ def test_from_a_file_to_a_model_to_predictions(here):
         ["4", "", "hamster"],
     ]
     assert all(0.5 < float(line[3]) <= 1.0 for line in lines)
+    # Columns are known by their names.
+    row = '{"height": -8.1, "coat": "short", "weight": 10.2}'
+    outcome = mist("explain", "pets.mist", "--row", row)
+    assert outcome.exit_code == 0, outcome.output
+    assert "height" in outcome.stdout
+    assert "coat=short" in outcome.stdout
     # To standard output, with labels, from a pipe and from JSON lines.
     (here / "pets.jsonl").write_text(as_json(make_pets(600)))
     for file, stdin in (("pets.csv", None), ("pets.jsonl", None), ("-", as_csv(make_pets(600)))):

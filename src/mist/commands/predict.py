@@ -88,9 +88,12 @@ def predict(options: PredictOptions) -> None:
 
 def _answer(model: Any, chunk: Chunk) -> tuple[list[Any], list[float]]:
     """The most probable class of each row, and its probability."""
-    by_name = isinstance(chunk.X, dict)
-    labels = (model.predict_many if by_name else model.predict)(chunk.X)
-    shares = (model.predict_proba_many if by_name else model.predict_proba)(chunk.X)
+    X: Any = chunk.X
+    by_name = isinstance(X, dict) or hasattr(model, "feature_names_in_")
+    if by_name and not isinstance(X, dict):
+        X = dict(zip(chunk.names, X.T, strict=True))
+    labels = (model.predict_many if by_name else model.predict)(X)
+    shares = (model.predict_proba_many if by_name else model.predict_proba)(X)
     places = np.searchsorted(model.classes_, labels)
     return labels.tolist(), shares[np.arange(len(labels)), places].tolist()
 

@@ -108,7 +108,11 @@ def run(options: RunOptions) -> None:
     if options.predictions is not None:
         print_path(console, "Predictions", options.predictions)
     if options.save is not None:
-        save_run(options.save, models[names[0]], table.plain())
+        model = models[names[0]]
+        if isinstance(table, Table):
+            # Rows of files come as arrays; who loads the model finds its columns by name.
+            model.feature_names_in_ = np.array(table.names, dtype=object)
+        save_run(options.save, model, table.plain())
         print_path(console, "Model", options.save)
     write_report(
         console,
