@@ -1,4 +1,4 @@
-"""The slow and obvious twin of merging classes: full matrices, every pair weighed at every step.
+"""The slow and obvious twin of merging: full matrices, every pair weighed, sketches row by row.
 
 It is written to be read beside `mist.engine.merging` and shares no code with the package.
 """
@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
+
+from naive import Sketch
 
 Array = np.ndarray
 
@@ -61,3 +63,17 @@ def reduce(parts: list[Component], most: int) -> list[Component]:
         new = parts[i].join(parts[j])
         parts = [new if k == i else part for k, part in enumerate(parts) if k != j]
     return parts
+
+
+def merge_sketches(one: Sketch, other: Sketch) -> Sketch:
+    """The levels of both, the lowest full one compacted until they fit; `one` is changed."""
+    while len(one.levels) < len(other.levels):
+        one.levels.append([])
+    for mine, theirs in zip(one.levels, other.levels, strict=False):
+        mine += theirs
+    one.compactions += other.compactions
+    one.low = [min(pair) for pair in zip(one.low, other.low, strict=True)]
+    one.high = [max(pair) for pair in zip(one.high, other.high, strict=True)]
+    while sum(map(len, one.levels)) >= sum(one.capacity(h) for h in range(len(one.levels))):
+        one.compact()
+    return one

@@ -223,6 +223,7 @@ def test_no_jobs(here):
     assert_one_line_error(
         bench(*SMALL, "--jobs", 0),
         "--jobs 0: give the number of runs at a time, or -1 for one a processor",
+        "dask://localhost:8786",
     )
     assert list(here.iterdir()) == []
 
@@ -233,7 +234,27 @@ def test_out_is_a_file(here):
     assert (here / "taken").read_text() == "mine"
 
 
-@pytest.mark.parametrize("arguments", [["--suite", "quik"], ["--protocol", "x"], ["--jobs", "x"]])
+def test_jobs_of_no_kind(here):
+    assert_one_line_error(bench(*SMALL, "--jobs", "x"), "--jobs x: give the number of runs")
+    assert list(here.iterdir()) == []
+
+
+def test_a_dask_cluster(here, monkeypatch):
+    distributed = pytest.importorskip("distributed")
+    cluster = distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, processes=False, protocol="tcp", dashboard_address=None
+    )
+    with cluster:
+        address = cluster.scheduler_address.replace("tcp://", "dask://")
+        outcome = bench(*SMALL[:-2], "--jobs", address, "--out", "grid")
+    assert outcome.exit_code == 0, outcome.output
+    assert len(list((here / "grid").rglob("runs/**/*.json"))) == 2
+    monkeypatch.setattr(follow, "_CONNECT_SECONDS", 0.2)
+    outcome = bench(*SMALL[:-2], "--jobs", "dask://localhost:1", "--out", "grid")
+    assert_one_line_error(outcome, "--jobs dask://localhost:1: no Dask scheduler answers there")
+
+
+@pytest.mark.parametrize("arguments", [["--suite", "quik"], ["--protocol", "x"]])
 def test_usage_errors(arguments):
     outcome = bench(*arguments)
     assert outcome.exit_code == 2

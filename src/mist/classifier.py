@@ -15,7 +15,7 @@ from sklearn.utils.metaestimators import available_if
 from mist.engine import inspection
 from mist.engine.compiled import compiles
 from mist.engine.conformity import count_masses, new_conformity, write_p_values
-from mist.engine.forking import fork
+from mist.engine.forking import fork, renumber
 from mist.engine.growth import Split, SplitRule, learn, split_where_due
 from mist.engine.inheritance import n_splits
 from mist.engine.leafmodel import LeafModel
@@ -300,8 +300,10 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
     """
 
     _single: Single | None = None
-    _state: State
+    _labels: Labels
+    _order: Array  # the user's column that stands at each place of the engine's
     _splits: list[Split]
+    _state: State
 
     def __init__(
         self,
@@ -626,13 +628,17 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
         self._fitted()
         return self._fork(number)
 
-    def _fork(self, number: int) -> Self:
+    def _fork(self, number: int, share: float = 0.0) -> Self:
         out = type(self)(**self.get_params(deep=False))
         copied = {name: vars(self)[name] for name in _LEARNT if name in vars(self)}
         for name, value in deepcopy({**copied, "_state": None, "_splits": []}).items():
             setattr(out, name, value)
-        out._state = fork(self._state, number)
+        out._state = fork(self._state, number, share)
         return out
+
+    def _renumber(self, number: int) -> None:
+        """Let a fork draw random bits of its own from now on."""
+        renumber(self._state, number)
 
     def merge(self, other: Self) -> Self:
         """Learn all that another model has learnt, without its rows.

@@ -23,6 +23,8 @@ _FAILED = 1
 _WRONG = 2
 _INTERRUPTED = 130
 
+_JOBS = "Runs at a time; -1: one a processor; dask://HOST:PORT: a Dask cluster does them."
+
 app = typer.Typer(
     name="mist",
     help="Streaming decision trees that learn new classes as they arrive.",
@@ -41,6 +43,24 @@ class Order(StrEnum):
     CLASS_INCREMENTAL = "class-incremental"
 
 
+class Format(StrEnum):
+    """What a file or a pipe holds."""
+
+    CSV = "csv"
+    TSV = "tsv"
+    JSONL = "jsonl"
+    ARFF = "arff"
+    PARQUET = "parquet"
+    NPZ = "npz"
+
+
+class Unlabelled(StrEnum):
+    """What is done with a row without a label."""
+
+    PREDICT = "predict"
+    ERROR = "error"
+
+
 class Suite(StrEnum):
     """Sets of data sets that `mist bench` knows by one name."""
 
@@ -57,6 +77,15 @@ class Protocol(StrEnum):
 
     HONEST = "honest"
     PAPER = "paper"
+
+
+_FormatOption = Annotated[
+    Format | None,
+    typer.Option(
+        help="What the files hold.  [default: as their names end, a pipe as it begins]",
+        show_default=False,
+    ),
+]
 
 
 def main() -> None:
@@ -116,8 +145,15 @@ def demo(
 
 @app.command()
 def run(
-    file: Annotated[
-        Path, typer.Argument(help="CSV, TSV, ARFF, Parquet or NPZ file.", show_default=False)
+    files: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="FILE...",
+            help="CSV, TSV, JSON lines, ARFF, Parquet or NPZ; texts also as .gz or .zst. Several "
+            "files, a pattern such as 'logs/*.csv.gz' or a folder of Parquet files are one table. "
+            "`-` is standard input, kafka://HOST:PORT/TOPIC a topic of Kafka.",
+            show_default=False,
+        ),
     ],
     target: Annotated[
         str | None,
@@ -161,16 +197,44 @@ def run(
         list[str] | None,
         typer.Option(metavar="COLUMN", help="Leave a column out, repeatable.", show_default=False),
     ] = None,
+    format: _FormatOption = None,
+    unlabelled: Annotated[
+        Unlabelled | None,
+        typer.Option(
+            help="Rows without a label: predict them and learn nothing, or stop.  "
+            "[default: predict in a stream, error in files]",
+            show_default=False,
+        ),
+    ] = None,
+    save: Annotated[
+        Path | None,
+        typer.Option(help="File for the trained model, see `mist predict`.", show_default=False),
+    ] = None,
+    checkpoint: Annotated[
+        Path | None,
+        typer.Option(
+            help="File from which the same command goes on where it was stopped.",
+            show_default=False,
+        ),
+    ] = None,
+    every: Annotated[int, typer.Option(min=1, help="Rows between two checkpoints.")] = 100_000,
+    skip_learnt: Annotated[
+        bool,
+        typer.Option(
+            "--skip-learnt",
+            help="The pipe begins anew: leave out the rows that the checkpoint has learnt.",
+        ),
+    ] = False,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the split, order and models.")] = 42,
 ) -> None:
-    """Predict, then learn every row of a file, in one pass and in bounded memory."""
+    """Predict, then learn every row of a table or a stream, in one pass and in bounded memory."""
     with _tidy_errors():
         from mist.commands.run import RunOptions
         from mist.commands.run import run as run_file
 
         run_file(
             RunOptions(
-                file=file,
+                files=files,
                 target=target,
                 order=order.value,
                 models=model or ["mist"],
@@ -179,9 +243,51 @@ def run(
                 header=not no_header,
                 text_columns=text or [],
                 ignore=ignore or [],
+                kind=None if format is None else format.value,
+                unlabelled=None if unlabelled is None else unlabelled.value,
                 predictions=predictions,
                 report=report,
+                save=save,
+                checkpoint=checkpoint,
+                every=every,
+                skip_learnt=skip_learnt,
                 seed=seed,
+            )
+        )
+
+
+@app.command()
+def predict(
+    model: Annotated[
+        Path, typer.Argument(help="What `mist run --save` has written.", show_default=False)
+    ],
+    files: Annotated[
+        list[str],
+        typer.Argument(metavar="FILE...", help="As for `mist run`.", show_default=False),
+    ],
+    out: Annotated[
+        Path | None,
+        typer.Option(help="CSV file to write; standard output if not given.", show_default=False),
+    ] = None,
+    format: _FormatOption = None,
+    chunk_rows: Annotated[int, typer.Option(min=1, help="Rows read at a time.")] = 10_000,
+    no_header: Annotated[
+        bool, typer.Option("--no-header", help="The first row is data; columns are 0, 1, ...")
+    ] = False,
+) -> None:
+    """Apply a saved model to rows: the most probable class of each, and its probability."""
+    with _tidy_errors():
+        from mist.commands.predict import PredictOptions
+        from mist.commands.predict import predict as predict_files
+
+        predict_files(
+            PredictOptions(
+                model=model,
+                files=files,
+                out=out,
+                header=not no_header,
+                kind=None if format is None else format.value,
+                chunk_rows=chunk_rows,
             )
         )
 
@@ -232,7 +338,7 @@ def bench(
         Protocol,
         typer.Option(help="Fit nothing outside the stream, or prepare the data as the paper does."),
     ] = Protocol.HONEST,
-    jobs: Annotated[int, typer.Option(help="Runs at a time; -1: one a processor.")] = -1,
+    jobs: Annotated[str, typer.Option(help=_JOBS)] = "-1",
     out: Annotated[
         Path, typer.Option(help="Folder of the results; a grid that was stopped goes on from it.")
     ] = Path("mist-bench"),
@@ -260,7 +366,7 @@ def bench(
                 datasets=_split("--datasets", datasets),
                 seeds=_integers("--seeds", seeds),
                 protocol=protocol.value,
-                jobs=jobs,
+                jobs=_jobs(jobs),
                 out=out,
                 fresh=fresh,
                 retry_failed=retry_failed,
@@ -298,7 +404,7 @@ def paper(
             "libraries' trees on large sets.",
         ),
     ] = False,
-    jobs: Annotated[int, typer.Option(help="Runs at a time; -1: one a processor.")] = -1,
+    jobs: Annotated[str, typer.Option(help=_JOBS)] = "-1",
     out: Annotated[
         Path, typer.Option(help="Folder of the results; what was stopped goes on from it.")
     ] = Path("mist-paper"),
@@ -318,7 +424,7 @@ def paper(
             names=[name for name in asked if name != "list"],
             seeds=_integers("--seeds", seeds),
             fast=fast,
-            jobs=jobs,
+            jobs=_jobs(jobs),
             out=out,
             fresh=fresh,
             retry_failed=retry_failed,
@@ -337,6 +443,14 @@ def _split(option: str, names: list[str] | None) -> list[str]:
     if names and not parts:
         raise ValueError(f"{option} holds no name")
     return parts
+
+
+def _jobs(given: str) -> int | str:
+    """A number, or the address of a cluster."""
+    try:
+        return int(given)
+    except ValueError:
+        return given
 
 
 def _integers(option: str, given: list[str] | None) -> list[int]:

@@ -369,16 +369,27 @@ class MistForest(ClassifierMixin, Saveable, BaseEstimator):
         self._fitted()
         return self._fork(number)
 
-    def _fork(self, number: int) -> Self:
+    def _fork(self, number: int, share: float = 0.0) -> Self:
         self._check_no_companion()
         out = type(self)(**self.get_params(deep=False))
-        out.trees_ = [tree._fork(number) for tree in self.trees_]
+        out.trees_ = [tree._fork(number, share) for tree in self.trees_]
+        out._draw_apart()
         for tree in out.trees_[1:]:
             take_over(tree, out.trees_[0], _KNOWN)
         take_over(out, out.trees_[0], _KNOWN)
         out._companion = None
         out._masses, out._n_rows = np.zeros(len(self._masses)), 0
         return out
+
+    def _renumber(self, number: int) -> None:
+        """Let a fork draw random bits of its own from now on."""
+        for tree in self.trees_:
+            tree._renumber(number)
+        self._draw_apart()
+
+    def _draw_apart(self) -> None:
+        for tree in self.trees_:
+            tree.random_state = tree._state.options.seed  # what bootstrap draws from
 
     def merge(self, other: Self) -> Self:
         """Learn all that another forest has learnt, tree by tree; see `MistClassifier.merge`.

@@ -11,7 +11,6 @@ from material import EAGER, fingerprint
 
 from mist import MistClassifier, MistForest
 from mist.engine.leaves.lowrank import LowRankLeaves
-from mist.engine.merging import merge_class
 from mist.engine.mixture import Mixture
 from mist.engine.state import M2, MEAN, leaf_cells
 
@@ -159,9 +158,8 @@ def test_classes_of_two_models_are_added():
         for r in (slice(300), slice(300, None))
     )
     whole = wide(grace_period=10**9).partial_fit(X, y)
-    mine, theirs, expected = (cells_by_label(model) for model in (one, other, whole))
-    for label in range(3):
-        merge_class(one._state, mine[label], other._state, theirs[label])
+    mine, expected = cells_by_label(one), cells_by_label(whole)
+    one.merge(other)
     stats, pool, n = whole._state.tree.stats, one._state.model.pool, whole._state.options.n_numeric
     for label in range(3):
         got, right = one._state.tree.stats[mine[label]], stats[expected[label]]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 from typing import Any
 
 import numpy as np
@@ -11,21 +10,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mist import MistClassifier
+from mist.engine import kll
 from mist.engine.components import pool
-from mist.engine.merging import merge_class
+from mist.engine.joint import points_of
+from mist.engine.levels import levels_of, merge_sketch
 from mist.engine.reduction import Parts, beside, joined, parts_of, reduced
-from mist.engine.state import (
-    MEAN,
-    N_CELLS,
-    N_LEARNT,
-    State,
-    append_cells,
-    find_cell,
-    reserve_cells,
-)
-from naive_merging import Component, reduce
+from mist.engine.state import N_CELLS, N_LEARNT, State
+from naive import Sketch
+from naive_merging import Component, merge_sketches, reduce
 
 NEVER = 10**9
+QUANTILES = np.arange(1, 20) / 20.0
 
 
 def drawn(seed: int, n: int, a: int, binary: int = 0, holes: bool = False) -> Parts:
@@ -168,14 +163,6 @@ def learnt(
     return model.partial_fit(X, y, classes=[0, 1], sample_weight=w)
 
 
-def merge_models(one: MistClassifier, other: MistClassifier) -> None:
-    """Merge all classes of two models of one leaf."""
-    ours, theirs = one._state, other._state
-    for cell in range(int(theirs.tree.counters[N_CELLS])):
-        label = other._labels.decode(theirs.tree.cells.code[[cell]]).tolist()[0]
-        merge_class(ours, cell_of(one, label), theirs, cell)
-
-
 def cell_of(model: MistClassifier, label: Any) -> int:
     for cell in range(int(model._state.tree.counters[N_CELLS])):
         code = model._state.tree.cells.code[[cell]]
@@ -212,7 +199,7 @@ def test_full_leaves_merge_exactly(balanced):
     one, other, both = (
         learnt("full", X[r], y[r], w[r], **options) for r in (rows[:60], rows[60:], rows)
     )
-    merge_models(one, other)
+    one.merge(other)
     same_sums(one._state, both._state)
     for cell in range(2):
         same(parts_of(one._state, cell), parts_of(both._state, cell))
@@ -228,7 +215,7 @@ def test_gaussian_leaves_merge_exactly(inheritance):
         learnt("gaussian", X[r], y[r], w[r], inheritance=inheritance)
         for r in (slice(60), slice(60, None), slice(None))
     )
-    merge_models(one, other)
+    one.merge(other)
     same_sums(one._state, both._state)
     if inheritance == "joint":
         for label in (0, 1):
@@ -243,7 +230,7 @@ def test_leaves_that_vote_merge_by_their_masses():
     X, y, w = stream(3)
     one, other = (learnt("majority", X[r], y[r], w[r]) for r in (slice(60), slice(60, None)))
     expected = [w[y == label].sum() for label in (0, 1)]
-    merge_models(one, other)
+    one.merge(other)
     cells = one._state.tree.cells
     got = [cells.mass[cell_of(one, label)] for label in (0, 1)]
     assert got == pytest.approx(expected)
@@ -258,7 +245,7 @@ def test_moments_merge_exactly_with_missing_values(holes):
         joined(beside(parts_of(one._state, cell_of(one, c)), parts_of(other._state, at)), 3)
         for c, at in ((label, cell_of(other, label)) for label in (0, 1))
     ]
-    merge_models(one, other)
+    one.merge(other)
     same_sums(one._state, both._state)
     for label, parts in zip((0, 1), before, strict=True):
         same(parts_of(one._state, cell_of(one, label)), parts)
@@ -274,7 +261,7 @@ def test_columns_that_one_model_alone_knows():
     second[0][:, 3] = np.nan
     one, other = learnt("mixture", *first), learnt("mixture", *second)
     assert one._state.model.growth.n_known == 2
-    merge_models(one, other)
+    one.merge(other)
     assert one._state.model.growth.n_known == 3
     for cell in range(2):
         parts = parts_of(one._state, cell)
@@ -302,7 +289,7 @@ def test_mixtures_merge_to_what_both_know():
         "mixture", *(np.concatenate([modes(0, 1500)[i], modes(1, 1500)[i]]) for i in range(3))
     )
     assert all(one._state.model.cells.n[:2] == 4)
-    merge_models(one, other)
+    one.merge(other)
     same_sums(one._state, both._state)
     state = one._state
     assert all(state.model.cells.n[:2] == 4)
@@ -318,51 +305,15 @@ def test_mixtures_merge_to_what_both_know():
     one.partial_fit(X, y)
 
 
-def test_an_empty_cell_becomes_a_copy():
+def test_a_class_that_is_new_becomes_a_copy():
     X, y, w = stream(7)
     other = learnt("full", X, y, w)
     one = learnt("full", X[y == 0], y[y == 0], w[y == 0])
-    state = one._state
-    reserve_cells(state, 1)
-    cell = int(append_cells(state.tree, 0, np.array([1]))[0])
-    assert find_cell(state.tree, 0, 1) == cell
-    merge_class(state, cell, other._state, cell_of(other, 1))
-    same(parts_of(state, cell), parts_of(other._state, cell_of(other, 1)))
-    np.testing.assert_allclose(state.tree.spread, other._state.tree.spread)
-    np.testing.assert_allclose(state.tree.scale, other._state.tree.scale)
-    # And nothing comes of an empty one.
-    empty = learnt("full", X[y == 0], y[y == 0], w[y == 0])._state
-    reserve_cells(empty, 1)
-    nothing = int(append_cells(empty.tree, 0, np.array([1]))[0])
-    before = state.tree.stats[cell, MEAN].copy(), float(state.tree.cells.weight[cell])
-    merge_class(state, cell, empty, nothing)
-    np.testing.assert_array_equal(state.tree.stats[cell, MEAN], before[0])
-    assert state.tree.cells.weight[cell] == before[1]
-
-
-def test_masses_are_added_along_the_path():
-    X, y, _ = modes(3, 800)
-    one = MistClassifier("full", grace_period=100, split_test="schedule", rows_per_split=200)
-    one.partial_fit(X, y)
-    other = MistClassifier("full", grace_period=NEVER).partial_fit(X, y)
-    state = one._state
-    assert one.n_splits_ > 1
-    cell = next(
-        c
-        for c in range(int(state.tree.counters[N_CELLS]))
-        if state.tree.cells.leaf[c] >= 0
-        and not state.tree.leaves.orphan[state.tree.cells.leaf[c]]
-        and state.tree.nodes.depth[state.tree.leaves.node[state.tree.cells.leaf[c]]] > 1
-    )
-    before, mass = state.tree.nodes.mass.copy(), float(other._state.tree.cells.mass[0])
-    node = int(state.tree.leaves.node[state.tree.cells.leaf[cell]])
-    depth = int(state.tree.nodes.depth[node])
-    merge_class(state, cell, other._state, 0)
-    gained = state.tree.nodes.mass - before
-    assert np.count_nonzero(gained) == depth + 1
-    np.testing.assert_allclose(gained[gained != 0.0], mass)
-    assert gained[0] == pytest.approx(mass)
-    assert gained[node] == pytest.approx(mass)
+    before = [array.copy() for array in parts_of(one._state, 0)]
+    one.merge(other)
+    same(parts_of(one._state, cell_of(one, 1)), parts_of(other._state, cell_of(other, 1)))
+    twice = joined(beside(Parts(*before), parts_of(other._state, cell_of(other, 0))), 3)
+    same(parts_of(one._state, cell_of(one, 0)), twice)
 
 
 def test_splits_on_trial_end():
@@ -375,33 +326,92 @@ def test_splits_on_trial_end():
         model.partial_fit(X, y)
     number = one._state.trials[0].number
     assert one._state.trials[0].trials
-    merge_class(one._state, 0, other._state, 0)
+    one.merge(other)
     assert one._state.trials[0].trials == ()
     assert one._state.trials[0].number == number
     one.partial_fit(X, y)
     assert one._state.trials[0].trials
 
 
-def refusals() -> dict[str, Any]:
-    X, y, w = stream(8, n=20)
-
-    def make(leaf: str = "full", columns: int = 4) -> State:
-        return learnt(leaf, X[:, :columns], y, w)._state
-
-    state = make()
-    return {
-        "sketch leaves": (make("sketch"), 0, make("sketch"), 0),
-        "not of the same one": (state, 0, state, 1),
-        "kind of leaf": (make(), 0, make("mixture"), 0),
-        "columns": (make(), 0, make(columns=3), 0),
-        "other_cell=9": (make(), 0, make(), 9),
-        "cell=-1": (make(), -1, make(), 0),
-    }
+# --- sketches ---------------------------------------------------------------------------------
 
 
-def test_what_cannot_be_merged_is_refused():
-    for words, (state, cell, other, other_cell) in refusals().items():
-        before = pickle.dumps(state)
-        with pytest.raises(ValueError, match=words):
-            merge_class(state, cell, other, other_cell)
-        assert pickle.dumps(state) == before
+def sketched(leaf: str, X: np.ndarray, **options: Any) -> State:
+    """The state of a model that has learnt rows of one class."""
+    model = MistClassifier(leaf, grace_period=NEVER, sketch_size=8, **options)
+    return model.partial_fit(X, np.zeros(len(X)))._state
+
+
+def twin(X: np.ndarray) -> Sketch:
+    out = Sketch(8, X.shape[1], 0, 0, 0)
+    for row in X.tolist():
+        out.insert(row, 1)
+    return out
+
+
+@given(seed=st.integers(0, 2**32 - 1), n=st.integers(1, 300), m=st.integers(1, 300))
+@settings(max_examples=25, deadline=None)
+def test_merged_sketches_and_twin_agree(seed, n, m):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n + m, 2)).round(1)
+    X[rng.random(X.shape) < 0.1] = np.nan
+    one, other = sketched("gaussian", X[:n]), sketched("gaussian", X[n:])
+    merge_sketch(one, 0, other, 0)
+    expected = merge_sketches(twin(X[:n]), twin(X[n:]))
+    got = levels_of(one, 0)
+    assert [len(level) for level in got] == [len(level) for level in expected.levels]
+    for mine, theirs in zip(got, expected.levels, strict=True):
+        np.testing.assert_array_equal(np.sort(mine, 0), np.sort(np.reshape(theirs, (-1, 2)), 0))
+    assert kll.total_weight(one.sketch, 0) == n + m == expected.n()
+    assert one.tree.cells.flips[0] == expected.compactions
+    np.testing.assert_array_equal(one.sketch.ends[0], [expected.low, expected.high])
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_sorted_columns_follow_merged_sketches(dtype):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(500, 3)).round(1)
+    X[rng.random(X.shape) < 0.2] = np.nan
+    one, other = (
+        sketched("sketch", X[r], sketch_dtype=dtype) for r in (slice(300), slice(300, 500))
+    )
+    merge_sketch(one, 0, other, 0)
+    points, weights = points_of(one, 0)
+    start, n = int(one.tree.cells.start[0]), int(one.tree.cells.used[0])
+    for j in range(3):
+        known = points[:, j] < np.inf
+        assert one.model.count[0, j] == known.sum()
+        np.testing.assert_array_equal(one.model.values[start : start + n, j], np.sort(points[:, j]))
+        for value in np.unique(points[known, j]):
+            last = start + int((points[:, j] <= value).sum()) - 1
+            assert one.model.mass[last, j] == weights[points[:, j] <= value].sum()
+
+
+def test_ranks_stay_within_the_error_of_a_sketch():
+    X = np.random.default_rng(1).permutation(32_000).reshape(-1, 1).astype(float)
+    parts = [
+        MistClassifier("gaussian", grace_period=NEVER, random_state=i).fit(rows, np.zeros(2000))
+        for i, rows in enumerate(X.reshape(16, 2000, 1))
+    ]
+    one = parts[0]
+    for part in parts[1:]:
+        one.merge(part)
+    state = one._state
+    assert state.tree.cells.used[0] < 300
+    ranks = [kll.rank(state.tree.cells, state.sketch, 0, 0, q * 32_000) for q in QUANTILES]
+    assert np.abs(np.array(ranks) - QUANTILES).max() < 0.03
+
+
+def test_a_leaf_has_no_more_sketches_than_it_may():
+    X, y, w = stream(9)
+    one, other = (learnt("gaussian", X[y == c], y[y == c], w[y == c]) for c in (0, 1))
+    limited = learnt("gaussian", X[y == 0], y[y == 0], w[y == 0], max_classes_per_leaf=1)
+    for model, cells in ((one, 2), (limited, 1)):
+        theirs = (
+            other
+            if model is one
+            else learnt("gaussian", X[y == 1], y[y == 1], w[y == 1], max_classes_per_leaf=1)
+        )
+        model.merge(theirs)
+        assert model._state.tree.leaves.sketched[0] == cells
+        assert (model._state.tree.cells.start[:2] >= 0).sum() == cells

@@ -70,7 +70,10 @@ def test_nan_is_missing_and_infinity_is_refused(write):
 
 def test_float_labels(write):
     assert open_table(write(X=np.eye(2), y=[1.0, 2.0])).load().y.tolist() == [1, 2]
-    with pytest.raises(TableError, match=r"^row 2, column 'y': the label is missing$"):
+    with pytest.raises(
+        TableError,
+        match=r"^row 2, column 'y': the label is missing \(--unlabelled predict takes such rows\)$",
+    ):
         open_table(write(X=np.eye(2), y=[1.0, np.nan])).load()
 
 

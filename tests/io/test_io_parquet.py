@@ -80,8 +80,14 @@ def test_labels(write, labels, expected):
 @pytest.mark.parametrize(
     ("columns", "message"),
     [
-        ({"a": [1.0, 2.0], "y": [1, None]}, r"^row 2, column 'y': the label is missing$"),
-        ({"a": [1.0, 2.0], "y": ["u", None]}, r"^row 2, column 'y': the label is missing$"),
+        (
+            {"a": [1.0, 2.0], "y": [1, None]},
+            r"^row 2, column 'y': the label is missing \(--unlabelled predict takes such rows\)$",
+        ),
+        (
+            {"a": [1.0, 2.0], "y": ["u", None]},
+            r"^row 2, column 'y': the label is missing \(--unlabelled predict takes such rows\)$",
+        ),
         ({"a": [1.0, float("inf")], "y": [0, 1]}, r"^row 2, column 'a': infinity"),
         ({"a": [1.0, 2.0], "z": [0, 1]}, r"^table.parquet has no column 'y'; columns: a, z$"),
         (

@@ -4,6 +4,7 @@ Run as a script by `test_saved_models`, with NUMBA_DISABLE_JIT=1: compiling so m
 minutes. It prints the name of every model that came through, or what went wrong.
 """
 
+import copy
 import sys
 import traceback
 import warnings
@@ -84,6 +85,20 @@ def check(model, X, y, path):
     assert_alike(other, mist.load(path))
 
 
+def check_fork(model, X, y, path):
+    """A fork that was in a file adds the same to its model."""
+    half = len(X) // 2
+    models = [model, copy.deepcopy(model.partial_fit(X[:half], y[:half]))]
+    fork = model.fork().partial_fit(X[half:-9], y[half:-9])
+    fork.save(path)
+    for each, part in zip(models, (fork, mist.load(path)), strict=True):
+        each.merge(part.partial_fit(X[-9:], y[-9:]))
+    assert_alike(*models)
+
+
+FORKED = ("gaussian", "mixture")
+
+
 def main(folder):
     warnings.simplefilter("ignore")
     for name, make in MODELS.items():
@@ -100,6 +115,8 @@ def main(folder):
             label = f"{name}, {kind}" if kind else name
             try:
                 check(model.set_params(**options), X, y, folder / "model.mist")
+                if name in FORKED and kind == "missing":
+                    check_fork(make(), X, y, folder / "model.mist")
             except Exception:
                 print(f"{label}: {traceback.format_exc()!r}")
             else:

@@ -89,7 +89,7 @@ def test_random_numbers_go_on_where_they_were():
         (len, "value is a builtin_function_or_method"),
         (np.random.Generator(np.random.SFC64(1)), "value is a Generator"),
     ],
-    ids=str,
+    ids=lambda value: type(value).__name__,
 )
 def test_what_files_cannot_hold_is_refused_with_its_place(value, message):
     if isinstance(value, np.longdouble) and value.dtype.itemsize == 8:

@@ -13,6 +13,7 @@ from alike import assert_alike
 import mist
 from mist import MistClassifier, MistForest, baselines
 from mist.persistence import load_with_attachment, save
+from mist.preprocessing import StreamEncoder, StreamPipeline
 
 HERE = Path(__file__).parent
 EAGER = {"grace_period": 20, "split_test": "gain", "union_bound": False, "tie_threshold": 1.0}
@@ -193,3 +194,20 @@ def test_other_ways_to_keep_models_work_for_one_from_a_file(path, tmp_path):
     wanted = model.partial_fit(X, y).predict_proba(X)
     for name, each in copies.items():
         assert each.partial_fit(X, y).predict_proba(X).tobytes() == wanted.tobytes(), name
+
+
+def test_a_pipeline_is_kept_with_its_encoder(path):
+    model = StreamPipeline(StreamEncoder(standardise=True), MistClassifier("gaussian"))
+    for i in range(40):
+        model.learn_one({"size": float(i % 4), "coat": "xyz"[i % 3]}, "ab"[i % 2])
+    model.save(path)
+    other = mist.load(path)
+    assert_alike(model, other)
+    for each in (model, other):
+        each.learn_one({"size": None, "coat": "new", "wings": 2}, "c")
+    assert_alike(model, other)
+    assert other.predict_one({"size": 1.0, "coat": "y"}) == model.predict_one(
+        {"size": 1.0, "coat": "y"}
+    )
+    StreamPipeline().save(path)
+    assert_alike(StreamPipeline(), mist.load(path))

@@ -98,7 +98,7 @@ def row_of_csv(path: Path, line: int) -> dict[str, str]:
     TableError
         If there is no such row.
     """
-    source = CsvSource(path, target=0)
+    source = CsvSource(path)
     for batch in source.batches(_ROWS_AT_ONCE):
         for place, number in enumerate(batch.rows):
             if number == line:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from time import monotonic
+from typing import Any
 
 from rich.console import Console
 
@@ -20,6 +21,8 @@ from mist.commands.output import make_progress
 __all__ = ["GridOptions", "follow", "tell_failures"]
 
 _NOTICE_SECONDS = 30.0
+_DASK = "dask://"
+_CONNECT_SECONDS = 10
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,16 +35,17 @@ class GridOptions:
     False
     """
 
-    jobs: int = -1
+    jobs: int | str = -1
     out: Path = Path()
     fresh: bool = False
     retry_failed: bool = False
 
     def check(self) -> None:
         """Refuse what no grid can be run with; ValueError if there are to be no processes."""
-        if self.jobs == 0:
+        if self.jobs == 0 or (isinstance(self.jobs, str) and not self.jobs.startswith(_DASK)):
             raise ValueError(
-                "--jobs 0: give the number of runs at a time, or -1 for one a processor"
+                f"--jobs {self.jobs}: give the number of runs at a time, or -1 for one a "
+                "processor, or the address of a Dask scheduler, such as dask://localhost:8786"
             )
 
 
@@ -67,14 +71,17 @@ def follow(tasks: Sequence[Task], name: str, options: GridOptions) -> Progress:
     ValueError
         If the folder holds results that must not be mixed with these.
     OSError
-        If a result cannot be written.
+        If a result cannot be written, or no Dask scheduler answers.
+    ImportError
+        If the runs are to be done by a Dask cluster and dask.distributed is not installed.
     """
+    with _workers(options.jobs) as jobs:
+        return _follow(tasks, name, options, jobs)
+
+
+def _follow(tasks: Sequence[Task], name: str, options: GridOptions, jobs: int | None) -> Progress:
     steps = iter_grid(
-        tasks,
-        options.out,
-        jobs=options.jobs,
-        fresh=options.fresh,
-        retry_failed=options.retry_failed,
+        tasks, options.out, jobs=jobs, fresh=options.fresh, retry_failed=options.retry_failed
     )
     # Found out now, not after the first run.
     options.out.mkdir(parents=True, exist_ok=True)
@@ -84,7 +91,7 @@ def follow(tasks: Sequence[Task], name: str, options: GridOptions) -> Progress:
     try:
         # Data sets that have to be downloaded show bars of their own, one after another.
         step = first = next(steps)
-        with _quiet_interrupts(), closing(steps), make_progress() as bar:
+        with closing(steps), make_progress() as bar:
             task = bar.add_task(name, total=len(tasks), note="")
             last = monotonic()
             for step in chain([first], steps):
@@ -126,18 +133,34 @@ def tell_failures(step: Progress, console: Console) -> bool:
 
 
 @contextmanager
-def _quiet_interrupts() -> Iterator[None]:
-    """Ctrl-C reaches every process of a terminal: let this one end the others without a word."""
+def _workers(jobs: int | str) -> Iterator[int | None]:
+    """Have runs done by processes here, or by a Dask cluster; yields the jobs for joblib."""
     from joblib import parallel_config
 
-    with (
-        warnings.catch_warnings(),
-        parallel_config(
-            backend="loky", initializer=signal.signal, initargs=(signal.SIGINT, signal.SIG_IGN)
-        ),
-    ):
+    if isinstance(jobs, str):
+        with _connected(jobs), parallel_config(backend="dask"):
+            yield None
+        return
+    # Ctrl-C reaches every process of a terminal: let this one end the others without a word.
+    quiet = {"initializer": signal.signal, "initargs": (signal.SIGINT, signal.SIG_IGN)}
+    with warnings.catch_warnings(), parallel_config(backend="loky", **quiet):
         warnings.filterwarnings("ignore", "[0-9]+ tasks which were still being processed")
-        yield
+        yield jobs
+
+
+def _connected(jobs: str) -> Any:
+    """A client of the Dask scheduler at an address such as dask://localhost:8786."""
+    try:
+        from distributed import Client
+    except ImportError as error:
+        raise ImportError(
+            f"--jobs {jobs} needs dask.distributed: pip install 'mist-tree[dask]'",
+            name="distributed",
+        ) from error
+    try:
+        return Client(f"tcp://{jobs.removeprefix(_DASK)}", timeout=_CONNECT_SECONDS)
+    except (OSError, ValueError) as error:
+        raise OSError(f"--jobs {jobs}: no Dask scheduler answers there ({error})") from error
 
 
 def _print(console: Console, text: str) -> None:

@@ -80,15 +80,15 @@ def live_rate(
     return show
 
 
-def check_output(path: Path | None, source: Path | None = None) -> None:
+def check_output(path: Path | None, sources: Iterable[Path] = ()) -> None:
     """Refuse an output path before any work is done for it.
 
     Parameters
     ----------
     path : Path or None
         File to be written.
-    source : Path or None, default=None
-        File that is read, which must not be overwritten.
+    sources : iterable of Path
+        Files that are read, which must not be overwritten.
 
     Raises
     ------
@@ -101,8 +101,8 @@ def check_output(path: Path | None, source: Path | None = None) -> None:
         raise ValueError(f"cannot write {str(path)!r}: there is no folder {str(path.parent)!r}")
     if path.is_dir():
         raise ValueError(f"cannot write {str(path)!r}: it is a folder")
-    if source is not None and path.exists() and source.exists() and path.samefile(source):
-        raise ValueError(f"cannot write {str(path)!r}: it is the file that is read")
+    if path.exists() and any(path.samefile(source) for source in sources if source.exists()):
+        raise ValueError(f"cannot write {str(path)!r}: it is a file that is read")
 
 
 def print_facts(console: Console, facts: Iterable[tuple[str, str]]) -> None:

@@ -1,8 +1,8 @@
-"""``mist run``: test-then-train on a file of the user."""
+"""``mist run``: test-then-train on tables of the user, and on streams that never end."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
@@ -11,27 +11,32 @@ from typing import Any
 import numpy as np
 from rich.console import Console
 
+from mist.commands.checkpoint import Checkpoint, Kept, save_run
 from mist.commands.output import (
     check_output,
     live_rate,
     make_console,
     make_progress,
+    print_path,
     print_summary,
     write_report,
 )
-from mist.commands.predictions import open_predictions
+from mist.commands.predictions import Predictions, open_predictions
+from mist.commands.session import Session
+from mist.commands.stopping import stopping
 from mist.commands.tasks import make_stream, task_section
-from mist.commands.trial import Recorder, Trial
+from mist.commands.trial import Recorder
 from mist.commands.warmup import warm_up
 from mist.evaluation import evaluate
-from mist.io import Table, open_table
+from mist.io import Chunk, LiveTable, Table, TableError, find_files, is_live, open_live, open_table
+from mist.io.table import join
 from mist.presets import PRESETS, find_preset, make_model
 from mist.report import Section
 
 __all__ = ["RunOptions", "run"]
 
 _STEP = 1000
-"""Rows between two checkpoints; chunks of the file may be larger."""
+"""Rows between two looks at the leaves; chunks of the file may be larger."""
 
 
 @dataclass(frozen=True)
@@ -40,26 +45,37 @@ class RunOptions:
 
     Examples
     --------
-    >>> RunOptions(Path("bank.csv"), "y").order
+    >>> RunOptions(["bank.csv"], "y").order
     'file'
     """
 
-    file: Path
+    files: Sequence[str]
     target: str | None
     order: str = "file"
     models: Sequence[str] = ("mist",)
     chunk_rows: int = 10_000
     limit: int | None = None
     header: bool = True
+    kind: str | None = None
     text_columns: Sequence[str] = ()
     ignore: Sequence[str] = ()
+    unlabelled: str | None = None
     predictions: Path | None = None
     report: Path = Path("mist-run.html")
+    save: Path | None = None
+    checkpoint: Path | None = None
+    every: int = 100_000
+    skip_learnt: bool = False
     seed: int = 42
+
+    @property
+    def live(self) -> bool:
+        """Whether the rows come from a stream that is read once."""
+        return is_live(self.files)
 
 
 def run(options: RunOptions) -> None:
-    """Test and train the models on the file, print the table, write the report.
+    """Test and train the models on the rows, print the table, write the report.
 
     Parameters
     ----------
@@ -69,44 +85,80 @@ def run(options: RunOptions) -> None:
     Raises
     ------
     ValueError
-        If an option is wrong or the file cannot be read (`mist.io.TableError`).
+        If an option is wrong or the rows cannot be read (`mist.io.TableError`).
+    KeyboardInterrupt
+        If a run over files was stopped.
     """
     names = list(dict.fromkeys(options.models))
     for name in names:
         find_preset(name)
-    check_output(options.report, options.file)
-    check_output(options.predictions, options.file)
+    _check(options, names)
     console = make_console()
-    table = _open(options, console)
-    warm_up(names, categorical=bool(table.categorical))
-    in_file_order = options.order == "file"
-    section = (_in_file_order if in_file_order else _by_class)(options, names, table, console)
+    table = _open_live(options) if options.live else _open(options, console)
+    # In a stream columns appear later, and earlier rows lack them.
+    warm_up(names, categorical=bool(table.categorical), missing=options.live)
+    fault: TableError | None = None
+    if isinstance(table, LiveTable) or options.order == "file":
+        run_over = _Run(options, names, table, console)
+        fault = run_over.go()
+        section, models = run_over.section(), run_over.session.models
+    else:
+        section, models = _by_class(options, names, table, console)
     print_summary(console, section.results)
     if options.predictions is not None:
-        console.print(f"Predictions: {options.predictions}", soft_wrap=True)
+        print_path(console, "Predictions", options.predictions)
+    if options.save is not None:
+        model = models[names[0]]
+        if isinstance(table, Table):
+            # Rows of files come as arrays; who loads the model finds its columns by name.
+            model.feature_names_in_ = np.array(table.names, dtype=object)
+        save_run(options.save, model, table.plain())
+        print_path(console, "Model", options.save)
     write_report(
         console,
         options.report,
-        f"MIST on {options.file.name}",
-        "One pass over the file, each row predicted before it is learnt; "
-        + ("rows in the order of the file. " if in_file_order else "task after task. ")
+        f"MIST on {table.name}",
+        "One pass over the rows, each predicted before it is learnt; "
+        + ("rows in the order of the file. " if options.order == "file" else "task after task. ")
         + f"Target {table.target}, seed {options.seed}.",
         [section],
-        {PRESETS[name].title: _make(name, options, table).get_params() for name in names},
+        {PRESETS[name].title: model.get_params() for name, model in models.items()},
     )
+    if fault is not None:
+        raise fault
+
+
+def _check(options: RunOptions, names: Sequence[str]) -> None:
+    """Refuse options that do not go together, and files that cannot be written."""
+    if options.live and options.order != "file":
+        raise ValueError(f"--order {options.order} needs all rows at once: save them as a file")
+    if options.checkpoint is not None and options.order != "file":
+        raise ValueError(f"--checkpoint does not go with --order {options.order}")
+    if options.skip_learnt and not (options.live and options.checkpoint is not None):
+        raise ValueError(
+            "--skip-learnt is for a pipe that begins anew, with a --checkpoint; of files the rows "
+            "that a checkpoint has learnt are always left out"
+        )
+    if options.save is not None and len(names) > 1:
+        raise ValueError("--save keeps one model: give one --model, or run the others apart")
+    sources = [] if options.live else [found.path for found in find_files(options.files)]
+    for path in (options.report, options.predictions, options.save, options.checkpoint):
+        check_output(path, sources)
 
 
 def _open(options: RunOptions, console: Console) -> Table:
     with make_progress() as progress:
         task = progress.add_task("collecting categories", total=1.0, note="", visible=False)
         table = open_table(
-            options.file,
+            options.files,
             options.target,
             chunk_rows=options.chunk_rows,
             header=options.header,
             limit=options.limit,
             text_columns=options.text_columns,
             ignore=options.ignore,
+            kind=options.kind,
+            unlabelled=options.unlabelled == "predict",
             on_scan=lambda share: progress.update(task, completed=share, visible=True),
         )
     if table.text_columns:
@@ -120,56 +172,161 @@ def _open(options: RunOptions, console: Console) -> Table:
     return table
 
 
-def _make(name: str, options: RunOptions, table: Table) -> Any:
-    return make_model(name, seed=options.seed, categorical_features=table.categorical)
-
-
-def _in_file_order(
-    options: RunOptions, names: Sequence[str], table: Table, console: Console
-) -> Section:
-    trials = {name: Trial(_make(name, options, table), PRESETS[name].title) for name in names}
-    first_rows: dict[Any, int] = {}
-    done = 0
-    start = perf_counter()
-    with open_predictions(options.predictions, names) as write, make_progress() as progress:
-        task = progress.add_task(options.file.name, total=1.0, note="")
-        whole = True
-        for chunk in table:
-            if whole and np.isnan(chunk.X).any():
-                whole = False
-                warm_up(names, categorical=bool(table.categorical), missing=True)
-            for begin in range(0, len(chunk.y), _STEP):
-                part = slice(begin, begin + _STEP)
-                X, y = chunk.X[part], chunk.y[part]
-                for label, row in zip(*np.unique(y, return_index=True), strict=True):
-                    first_rows.setdefault(label, done + int(row))
-                predictions = [trial.advance(X, y).tolist() for trial in trials.values()]
-                if done == 0:
-                    for column in predictions:
-                        column[0] = ""
-                write(chunk.rows[part], y, predictions)
-                done += len(y)
-                progress.update(task, note=_note(done, perf_counter() - start, trials))
-            progress.update(task, completed=chunk.fraction)
-    borders = sorted((row, str(label)) for label, row in first_rows.items() if row)
-    return Section(
-        options.file.name,
-        f"{done:,} rows, {len(table.names)} columns, {len(first_rows)} classes.",
-        [trial.result(options.file.name, options.seed) for trial in trials.values()],
-        np.array([row for row, _ in borders], dtype=np.int64),
-        [label for _, label in borders],
+def _open_live(options: RunOptions) -> LiveTable:
+    return open_live(
+        options.files[0],
+        options.target,
+        kind=options.kind,
+        header=options.header,
+        limit=options.limit,
+        text_columns=options.text_columns,
+        ignore=options.ignore,
+        unlabelled=options.unlabelled != "error",
     )
 
 
-def _note(done: int, seconds: float, trials: Mapping[str, Trial]) -> str:
-    shares = "  ".join(f"{name} {trial.hits / done:.3f}" for name, trial in trials.items())
-    return f"{done:,} rows  {done / seconds:,.0f} rows/s  accuracy {shares}"
+def _make(name: str, options: RunOptions, table: Table | LiveTable) -> Any:
+    return make_model(name, seed=options.seed, categorical_features=table.categorical)
 
 
-def _by_class(options: RunOptions, names: Sequence[str], table: Table, console: Console) -> Section:
+class _Run:
+    """One pass over the rows in their order, with what is kept of it."""
+
+    def __init__(
+        self,
+        options: RunOptions,
+        names: Sequence[str],
+        table: Table | LiveTable,
+        console: Console,
+    ) -> None:
+        self._options = options
+        self._names = names
+        self._table = table
+        self._console = console
+        self._whole = not options.live
+        self._checkpoint: Checkpoint | None = None
+        kept = None
+        if options.checkpoint is not None:
+            self._checkpoint = Checkpoint(options.checkpoint, options.every, _settings(options))
+            kept = self._checkpoint.load()
+        self._kept = kept
+        if kept is None:
+            self.session = Session({name: _make(name, options, table) for name in names})
+        else:
+            self.session = Session(kept.models, kept.session)
+            table.restore(kept.encoding)
+            console.print(
+                f"Going on after {self.session.done:,} rows, from {options.checkpoint} "
+                "(delete it to begin anew)",
+                markup=False,
+                soft_wrap=True,
+            )
+
+    def go(self) -> TableError | None:
+        """Learn all rows there are; of a live stream, an error ends it and is returned."""
+        options, table, kept = self._options, self._table, self._kept
+        can_stop = options.live or self._checkpoint is not None
+        length = None if kept is None else kept.predictions
+        with (
+            open_predictions(options.predictions, self._names, length) as predictions,
+            make_progress() as progress,
+            stopping(can_stop) as stop,
+        ):
+            task = progress.add_task(table.name, total=None if options.live else 1.0, note="")
+            fault = None
+            try:
+                for chunk in self._chunks():
+                    if len(chunk.y):
+                        self._learn(chunk, predictions)
+                    progress.update(task, note=self.session.note(), completed=chunk.fraction)
+                    if stop.wanted and table.settled:
+                        break
+            except TableError as error:
+                if not (options.live and self.session.done):
+                    raise
+                fault = error
+            if self._checkpoint is not None:
+                self._keep(predictions)
+        if stop.wanted and not (options.live and self.session.done):
+            raise KeyboardInterrupt
+        if not self.session.done:
+            raise TableError(f"{table.name} brought no row")
+        return fault
+
+    def section(self) -> Section:
+        """What was measured, for the report."""
+        n_columns = len(self._table.names)
+        return self.session.section(self._table.name, n_columns, self._options.seed)
+
+    def _chunks(self) -> Iterator[Chunk]:
+        if isinstance(self._table, LiveTable):
+            position = None if self._kept is None else self._kept.position
+            skip = self.session.done if self._options.skip_learnt else 0
+            return self._table.chunks(_STEP, position, skip)
+        return (
+            chunk.part(slice(begin, begin + _STEP))
+            for chunk in self._table.chunks(self.session.done)
+            for begin in range(0, len(chunk.y), _STEP)
+        )
+
+    def _learn(self, chunk: Chunk, predictions: Predictions) -> None:
+        if self._whole and chunk.has_missing():
+            self._whole = False
+            warm_up(self._names, categorical=bool(self._table.categorical), missing=True)
+        answers = self.session.learn(chunk)
+        predictions.write(chunk.places(), chunk.labels(), answers)
+        live = isinstance(self._table, LiveTable)
+        if live:
+            predictions.flush()
+        if self._checkpoint is None:
+            self._table.acknowledge()
+        elif self._checkpoint.due(self.session.done) and self._table.settled:
+            self._keep(predictions)
+
+    def _keep(self, predictions: Predictions) -> None:
+        assert self._checkpoint is not None
+        table, session = self._table, self.session
+        self._checkpoint.save(
+            Kept(
+                session.models,
+                session.state(),
+                predictions.length(),
+                table.plain(),
+                table.position(),
+            )
+        )
+        table.acknowledge()
+
+
+def _settings(options: RunOptions) -> dict[str, Any]:
+    """What has to be as it was for a run to go on, by the names of the command line."""
+    return {
+        "FILE": list(options.files),
+        "--target": options.target,
+        "--model": list(dict.fromkeys(options.models)),
+        "--chunk-rows": options.chunk_rows,
+        "--no-header": not options.header,
+        "--format": options.kind,
+        "--text": list(options.text_columns),
+        "--ignore": list(options.ignore),
+        "--unlabelled": options.unlabelled,
+        "--predictions": None if options.predictions is None else str(options.predictions),
+        "--seed": options.seed,
+    }
+
+
+def _by_class(
+    options: RunOptions, names: Sequence[str], table: Table, console: Console
+) -> tuple[Section, dict[str, Any]]:
     with make_progress() as progress:
-        task = progress.add_task(f"reading {options.file.name}", total=1.0, note="")
-        data = table.load(lambda share: progress.update(task, completed=share))
+        task = progress.add_task(f"reading {table.name}", total=1.0, note="")
+        chunks = []
+        for chunk in table:
+            chunks.append(chunk)
+            progress.update(task, completed=chunk.fraction)
+    places = [place for chunk in chunks for place in chunk.places()]
+    data = join(chunks)
+    del chunks
     console.print(
         f"Class-incremental order holds the whole file in memory: {len(data.y):,} rows x "
         f"{len(data.names)} columns of float64, {data.X.nbytes / 2**20:,.1f} MB."
@@ -177,28 +334,29 @@ def _by_class(options: RunOptions, names: Sequence[str], table: Table, console: 
     if np.isnan(data.X).any():
         warm_up(names, categorical=bool(table.categorical), missing=True)
     stream = make_stream(data.X, data.y, options.seed)
-    # The split depends on labels and seed alone: a stream of row numbers tells where rows went.
-    order = make_stream(data.rows[:, None], data.y, options.seed).X_train[:, 0]
+    # The split depends on labels and seed alone: a stream of numbers tells where rows went.
+    order = make_stream(np.arange(len(data.y))[:, None], data.y, options.seed).X_train[:, 0]
     results = []
-    recorders = []
-    with open_predictions(options.predictions, names) as write, make_progress() as progress:
+    recorders = {}
+    with open_predictions(options.predictions, names) as predictions, make_progress() as progress:
         for name in names:
             title = PRESETS[name].title
-            recorders.append(Recorder(_make(name, options, table)))
+            recorders[name] = Recorder(_make(name, options, table))
             results.append(
                 evaluate(
-                    recorders[-1],
+                    recorders[name],
                     stream,
                     model_name=title,
-                    dataset=options.file.name,
+                    dataset=table.name,
                     chunk=_STEP,
                     progress=live_rate(progress, title, perf_counter),
                 )
             )
-            recorders[-1].predictions[0] = ""
-        write(
-            order.astype(np.int64),
-            stream.y_train,
-            [recorder.predictions for recorder in recorders],
+            recorders[name].predictions[0] = ""
+        predictions.write(
+            [places[int(row)] for row in order],
+            stream.y_train.tolist(),
+            [recorder.predictions for recorder in recorders.values()],
         )
-    return task_section(options.file.name, stream, results)
+    section = task_section(table.name, stream, results)
+    return section, {name: recorder.model for name, recorder in recorders.items()}

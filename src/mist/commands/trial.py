@@ -3,72 +3,112 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from time import perf_counter
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mist.evaluation import StreamResult, prequential_accuracy
+from mist.commands.history import Answers, Curve
+from mist.evaluation import StreamResult
 
 __all__ = ["Recorder", "Trial"]
 
 
 class Trial:
-    """Test-then-train of one fresh model, chunk after chunk.
-
-    Of each row one boolean is kept.
+    """Test-then-train of one model, chunk after chunk, in bounded memory.
 
     Parameters
     ----------
     model : MistClassifier
-        A model that has learnt nothing.
+        A model that has learnt nothing, or that which ``state`` is of.
     title : str
         Its name in the result.
+    state : mapping or None, default=None
+        What `state` told in an earlier run, which this one continues.
 
     Attributes
     ----------
     hits : int
         Rows answered right so far.
+    learnt : int
+        Rows learnt so far; rows without a label are not among them.
     """
 
-    def __init__(self, model: Any, title: str) -> None:
+    def __init__(self, model: Any, title: str, state: Mapping[str, Any] | None = None) -> None:
         self.hits = 0
-        self._model = model
+        self.learnt = 0
+        self.model = model
         self._title = title
-        self._correct: list[NDArray[np.bool_]] = []
-        self._checkpoints: list[int] = []
-        self._leaves: list[int] = []
-        self._done = 0
         self._seconds = 0.0
+        if state is None:
+            self._answers, self._leaves = Answers(), Curve()
+        else:
+            self.hits, self.learnt = state["hits"], state["learnt"]
+            self._seconds = state["seconds"]
+            self._answers = Answers(**state["answers"])
+            self._leaves = Curve(**state["leaves"])
 
-    def advance(self, X: NDArray[np.float64], y: NDArray[Any]) -> NDArray[Any]:
-        """Predict, then learn each row.
+    @property
+    def accuracy(self) -> float:
+        """Share of the rows answered right so far; NaN before the first."""
+        return self.hits / self.learnt if self.learnt else math.nan
+
+    def state(self) -> dict[str, Any]:
+        """All that was measured so far, as plain values and arrays."""
+        return {
+            "hits": self.hits,
+            "learnt": self.learnt,
+            "seconds": self._seconds,
+            "answers": self._answers.state(),
+            "leaves": self._leaves.state(),
+        }
+
+    def advance(
+        self,
+        X: NDArray[np.float64] | Mapping[str, NDArray[np.float64]],
+        y: NDArray[Any],
+        known: NDArray[np.bool_] | None = None,
+    ) -> list[Any]:
+        """Predict each row, then learn it if it has a label.
 
         Parameters
         ----------
-        X : ndarray of float64, shape (n, d)
+        X : ndarray of float64, shape (n, d), or mapping of names to columns
             Rows.
         y : ndarray, shape (n,)
             Their labels.
+        known : ndarray of bool, shape (n,), or None
+            Which rows have a label; None for all.
 
         Returns
         -------
-        ndarray, shape (n,)
-            The predictions. That of the very first row counts as wrong whatever it is.
+        list
+            n predictions; an empty text where nothing had been learnt yet. That of the first row
+            that is learnt counts as wrong.
         """
+        if known is None:
+            known = np.ones(len(y), dtype=bool)
+        by_name = isinstance(X, Mapping)
+        if not (self.learnt or known.any()) or (by_name and not X):
+            return [""] * len(y)
+        weights = None if known.all() else known.astype(np.float64)
         start = perf_counter()
-        predictions: NDArray[Any] = self._model.prequential(X, y)
+        learn = self.model.prequential_many if by_name else self.model.prequential
+        predictions: NDArray[Any] = learn(X, y, weights)
         self._seconds += perf_counter() - start
-        correct = predictions == y
-        if not self._done:
+        correct = (predictions == y)[known]
+        answers: list[Any] = predictions.tolist()
+        if not self.learnt:
             correct[0] = False
-        self._done += len(y)
+            blank = int(np.argmax(known)) + 1
+            answers[:blank] = [""] * blank
+        self.learnt += len(correct)
         self.hits += int(correct.sum())
-        self._correct.append(correct)
-        self._checkpoints.append(self._done)
-        self._leaves.append(self._model.n_leaves_)
-        return predictions
+        self._answers.add(correct)
+        self._leaves.add(self.learnt, self.model.n_leaves_)
+        return answers
 
     def result(self, dataset: str, seed: int) -> StreamResult:
         """Return what was measured; without tasks, final accuracy and forgetting are NaN.
@@ -85,8 +125,8 @@ class Trial:
         StreamResult
             With an accuracy matrix of shape (0, 0).
         """
-        correct = np.concatenate(self._correct)
         nothing = np.zeros(0, dtype=np.int64)
+        checkpoints, leaves = self._leaves.points()
         return StreamResult(
             model=self._title,
             dataset=dataset,
@@ -96,16 +136,17 @@ class Trial:
             mean_class_recall=math.nan,
             average_forgetting=math.nan,
             backward_transfer=math.nan,
-            prequential_accuracy=prequential_accuracy(correct),
-            correct=correct,
+            prequential_accuracy=self.accuracy,
+            correct=self._answers.shares(),
+            rows_per_answer=self._answers.rows_each,
             boundaries=nothing,
             n_leaves=nothing,
             n_splits=nothing,
-            checkpoints=np.array(self._checkpoints),
-            leaves_curve=np.array(self._leaves),
-            nbytes=self._model.nbytes,
+            checkpoints=checkpoints,
+            leaves_curve=leaves,
+            nbytes=self.model.nbytes,
             seconds=self._seconds,
-            rows_per_second=self._done / self._seconds,
+            rows_per_second=self.learnt / self._seconds,
         )
 
 
@@ -119,20 +160,22 @@ class Recorder:
 
     Attributes
     ----------
+    model : MistClassifier
+        The same.
     predictions : list
         The predictions so far, in the order of the stream.
     """
 
     def __init__(self, model: Any) -> None:
         self.predictions: list[Any] = []
-        self._model = model
+        self.model = model
 
     def prequential(self, X: NDArray[np.float64], y: NDArray[Any]) -> NDArray[Any]:
         """Predict, then learn each row, as the model does."""
-        predictions: NDArray[Any] = self._model.prequential(X, y)
+        predictions: NDArray[Any] = self.model.prequential(X, y)
         self.predictions.extend(predictions.tolist())
         return predictions
 
     def __getattr__(self, name: str) -> Any:
         """Ask the model for everything else."""
-        return getattr(self._model, name)
+        return getattr(self.model, name)

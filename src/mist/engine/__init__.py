@@ -13,7 +13,9 @@
 ``inheritance``           what two children get from their parent
 ``stream``                route, learn, predict, test-then-train
 ``growth``                split attempts: the rare work between compiled runs
-``merging``               what two leaves know of a class, made one
+``forking``               a tree without what its leaves know, to learn a part of the rows
+``merging``               what two trees know, put together
+``levels``                two sketches made one
 ``inspection``            rules, class masses and bytes of the leaves
 ``compiled``              how the functions are compiled
 ``linking``               compiled code that is only a part of other compiled code

@@ -23,7 +23,7 @@ NEVER = 2**62
 """The grace period of a tree that is not to be split."""
 
 
-def fork(state: State, number: int) -> State:
+def fork(state: State, number: int, share: float) -> State:
     """A tree with the same splits that has learnt nothing, and does not split.
 
     Rows are routed as the model routes them: a missing value goes by the masses of the nodes, so
@@ -35,19 +35,29 @@ def fork(state: State, number: int) -> State:
         The model; unchanged.
     number : int
         Forks of the same tree with other numbers draw other random bits.
+    share : float
+        Part of each mixture that the fork begins with, so that its components go on rather than
+        begin anew. When it is merged, that part is taken back: the shares of forks that are merged
+        must not exceed 1 together.
 
     Returns
     -------
     State
         Shares no memory with the model.
     """
-    learnt = int(state.tree.counters[N_LEARNT])
-    seed = int(draw(state.options.seed, FORKS, number, learnt, 0)) >> 1
-    out = bare(state, state.options._replace(seed=seed, grace_period=NEVER))
+    out = bare(state, state.options._replace(grace_period=NEVER))
+    renumber(out, number, int(state.tree.counters[N_LEARNT]))
     out.began = state.tree.nodes.mass[: state.tree.counters[N_NODES]].copy()
     out.began[0] = 0.0  # the weight of all rows
     out.tree.nodes.mass[:] = out.began
+    out.kind.carry(state, out, share)
     return out
+
+
+def renumber(state: State, number: int, learnt: int = 0) -> None:
+    """Let a fork draw random bits of its own from now on."""
+    seed = int(draw(state.options.seed, FORKS, number, learnt, 0)) >> 1
+    state.options = state.options._replace(seed=seed)
 
 
 def bare(state: State, options: Options) -> State:

@@ -198,6 +198,9 @@ class LeafModel:
         for name in self.per_cell:
             getattr(target.model, name)[new] = getattr(source.model, name)[old]
 
+    def carry(self, state: State, out: State, share: float) -> None:
+        """Give a fork a share of what its leaves go on with, where they do not begin anew."""
+
     def merge(self, state: State, cell: int, other: State, other_cell: int) -> None:
         """Add what another model knows of a class; the tree's own sums and sketch are merged."""
 

@@ -18,6 +18,7 @@ import numpy as np
 
 from mist.engine import levels
 from mist.engine.arrays import per
+from mist.engine.components import scale_components
 from mist.engine.conformity import count_masses, merge_scores, reserve_classes
 from mist.engine.forking import bare
 from mist.engine.inheritance import give_back, split_leaf
@@ -69,7 +70,8 @@ def merged(
         ``state``, or a new one with the splits of ``other``. Forks keep their tree, and theirs is
         not taken over.
     """
-    reserve_codes(state, n_codes)
+    if state.options.balanced:
+        reserve_codes(state, n_codes)
     if state.conformity is not None:
         reserve_classes(state, n_codes)
     n_leaves, others = (int(s.tree.counters[N_LEAVES]) for s in (state, other))
@@ -109,6 +111,8 @@ def _merge(state: State, other: State, codes: Array, inheritance: str) -> None:
             _merge_leaf(state, leaf, other, leaf, codes)
         else:
             part, region = one_leaf_state(other, leaf), _region(other, leaf)
+            if other.carried is not None:
+                _weigh_as_learnt(part)
             _send(state, 0, part, region, codes, inheritance)
     if state.tree.counters[EPOCH] != epoch:
         for leaf in range(int(state.tree.counters[N_LEAVES])):
@@ -117,6 +121,14 @@ def _merge(state: State, other: State, codes: Array, inheritance: str) -> None:
     if state.conformity is not None:
         merge_scores(state.conformity, other.conformity, codes)
         count_masses(state.tree, state.conformity.held)
+
+
+def _weigh_as_learnt(part: State) -> None:
+    """Let mixtures weigh what their classes have learnt, without what they began with."""
+    for cell in leaf_cells(part.tree, 0).tolist():
+        if part.tree.cells.mass[cell] > 0.0:
+            share = part.tree.cells.mass[cell] / part.model.cells.total[cell]
+            scale_components(part, cell, share, share)
 
 
 def _add_shared(state: State, other: State, codes: Array) -> None:
@@ -147,7 +159,8 @@ def _merge_leaf(state: State, leaf: int, other: State, other_leaf: int, codes: A
         give_back(state, olds)
         state.tree.leaves.orphan[leaf] = 0
     theirs = leaf_cells(other.tree, other_leaf)
-    theirs = theirs[other.tree.cells.weight[theirs] > 0.0]
+    if other.carried is None:
+        theirs = theirs[other.tree.cells.weight[theirs] > 0.0]
     wanted = codes[other.tree.cells.code[theirs]]
     here = leaf_cells(state.tree, leaf)
     new = np.setdiff1d(wanted, state.tree.cells.code[here], assume_unique=True)

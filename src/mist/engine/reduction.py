@@ -21,6 +21,9 @@ from mist.engine.state import State
 
 Array = np.ndarray[Any, Any]
 
+_NOTHING = 1e-9
+"""A component with a smaller share of what it was is gone."""
+
 
 class Parts(NamedTuple):
     """Components of one class, over a numeric and b 0/1 columns; p = a (a + 1) / 2."""
@@ -179,6 +182,10 @@ def parts_of(state: State, cell: int) -> Parts:
 def merge_components(state: State, cell: int, other: State, other_cell: int) -> None:
     """Add to a cell the components that another model has of its class.
 
+    A fork may have begun with parts of the components (`State.carried`). Where it is merged, those
+    parts are taken off; as long as none was divided on either side, each component is joined with
+    its continuation, and nothing is lost.
+
     Parameters
     ----------
     state, other : State
@@ -188,12 +195,48 @@ def merge_components(state: State, cell: int, other: State, other_cell: int) -> 
         Their cells of the class.
     """
     growth, a = state.model.growth, state.options.n_numeric
-    parts = beside(parts_of(state, cell), parts_of(other, other_cell))
+    mine, theirs = parts_of(state, cell), parts_of(other, other_cell)
+    prior, most = _carried(other, other_cell), growth.most
+    if prior is not None:
+        # More than either has would tell the same twice.
+        most = max(len(mine.masses), len(theirs.masses))
+        if state.carried is None:
+            mine = _without(mine, prior)
+        else:
+            state.carried[_key(state, cell)] = prior + state.carried.get(_key(state, cell), 0.0)
+    n, both = len(mine.masses), beside(mine, theirs)
+    if prior is not None and n == len(theirs.masses) == prior.shape[1]:
+        pairs = [joined(_take(both, [k, n + k]), a) for k in range(n)]
+        parts = Parts(*(np.concatenate(arrays) for arrays in zip(*pairs, strict=True)))
+    else:
+        parts = reduced(both, a, most)
     uneven = max(_uneven(state, cell), _uneven(other, other_cell))
-    _replace(state, cell, reduced(parts, a, growth.most), uneven)
+    _replace(state, cell, parts, uneven)
     if state.missing is not None:
         n_known = int(np.count_nonzero(state.missing.scale[:a]))
         state.model = state.model._replace(growth=growth_of(a, n_known, growth.most))
+
+
+def _key(state: State, cell: int) -> tuple[int, int]:
+    cells = state.tree.cells
+    return int(cells.leaf[cell]), int(cells.code[cell])
+
+
+def _carried(state: State, cell: int) -> Array | None:
+    """Masses and weights that the components of a fork's cell began with."""
+    return None if state.carried is None else state.carried.get(_key(state, cell))
+
+
+def _without(parts: Parts, prior: Array) -> Parts:
+    """Take off what a fork has begun with; components of which nothing is left are dropped."""
+    taken = np.array([parts.masses, parts.weights])
+    if prior.shape != taken.shape:  # divided since: from all alike
+        prior = taken * (prior.sum(axis=1) / taken.sum(axis=1))[:, None]
+    left = np.maximum(1.0 - per(prior, taken), 0.0)
+    masses, weights = left
+    known, products = parts.known * weights[:, None], parts.products * weights[:, None]
+    rest = Parts(parts.masses * masses, parts.weights * weights, known, parts.means, products)
+    return _take(rest, np.flatnonzero(left.min(axis=0) > _NOTHING))
 
 
 def _take(parts: Parts, chosen: list[int] | Array) -> Parts:

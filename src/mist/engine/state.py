@@ -192,6 +192,8 @@ class State:
     conformity: Any = None  # a `mist.engine.conformity.Conformity`, or None
     glance: Glance = NO_GLANCE
     began: Array | None = None  # of a fork: masses of the nodes before it learnt anything
+    # Of a fork that began with parts of mixtures, by leaf and code: masses and weights of those.
+    carried: dict[tuple[int, int], Array] | None = None
     _handle: ClassVar[Handle | None] = None
     _kinds: ClassVar[dict[str, Any]]
 

@@ -64,9 +64,10 @@ class StreamResult:
     prequential_accuracy: float
     """``mean_t correct[t]``, see `mist.evaluation.prequential_accuracy`."""
 
-    correct: NDArray[np.bool_]
-    """Was row t predicted right before it was learnt? Shape (n,). The first row of a fresh model
-    counts as wrong: there was nothing to predict it from."""
+    correct: NDArray[Any]
+    """Was row t predicted right before it was learnt? Shape (n,), bools. The first row of a fresh
+    model counts as wrong: there was nothing to predict it from. Of a stream too long for that, the
+    shares in blocks of `rows_per_answer` rows."""
 
     boundaries: NDArray[np.int64]
     """Training rows up to the end of each task, shape (T,)."""
@@ -128,6 +129,14 @@ class StreamResult:
     classes_per_leaf: NDArray[np.float64] = field(default_factory=_nothing)
     """Mean number of classes a leaf knows (mean K_local) after each task, shape (T,); NaN when the
     model does not report it."""
+
+    rows_per_answer: int = 1
+    """Rows that one entry of `correct` stands for."""
+
+    @property
+    def n_rows(self) -> int:
+        """Rows that were answered; of a very long stream up to one block more."""
+        return len(self.correct) * self.rows_per_answer
 
     def to_dict(self) -> dict[str, Any]:
         """Fields as plain Python values, ready for JSON.

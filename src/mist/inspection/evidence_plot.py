@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mist.inspection.explanation import MOST_TERMS, Term
-from mist.inspection.wording import printable
+from mist.inspection.wording import nats, printable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -65,7 +65,7 @@ def plot_evidence(explanation: Explanation, ax: Axes | None = None) -> Axes:
                 linewidth=0,
             )
             ax.annotate(
-                f"{evidence:+.2f}",
+                nats(evidence),
                 (evidence, place),
                 xytext=(-4 if against else 4, 0),
                 textcoords="offset points",

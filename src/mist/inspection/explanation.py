@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from mist.inspection.wording import count, number, printable
+from mist.inspection.wording import count, nats, number, printable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -287,5 +287,5 @@ class Explanation:
         lines.append((sum(term.evidence for term in terms), "in all"))
         return [
             f"evidence for {first} against {second}, in nats:",
-            *(f"  {evidence:+9.2f}  {text}" for evidence, text in lines),
+            *(f"  {nats(evidence):>9}  {text}" for evidence, text in lines),
         ]

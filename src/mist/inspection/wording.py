@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-__all__ = ["count", "number", "printable"]
+__all__ = ["count", "nats", "number", "printable"]
 
 _DIGITS = 3
 """Significant digits of a number that is small beside the spread of its column."""
@@ -37,6 +37,17 @@ def count(value: float) -> str:
     if value >= 100 or value == int(value):
         return f"{value:,.0f}"
     return f"{value:.1f}".removesuffix(".0") if value >= 1 else f"{value:.1g}"
+
+
+def nats(evidence: float) -> str:
+    """Return evidence with its sign.
+
+    Examples
+    --------
+    >>> nats(1.234), nats(-1.0), nats(-0.001)
+    ('+1.23', '-1.00', '+0.00')
+    """
+    return f"{round(evidence, 2) + 0.0:+.2f}"
 
 
 def number(value: float, spread: float) -> str:

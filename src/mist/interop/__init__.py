@@ -1,4 +1,4 @@
-"""MIST in the clothes of other libraries: `mist.interop.river` and `mist.interop.capymoa`.
+"""MIST with other libraries: `mist.interop.river`, `mist.interop.capymoa`, `mist.interop.dask`.
 
-Each module needs its library, and loads it; this package loads neither.
+Each module needs its library, and loads it; this package loads none.
 """

@@ -1,7 +1,19 @@
-"""Tables on disk as streams of rows: CSV, ARFF, Parquet and NPZ, read in chunks."""
+"""Tables as streams of rows: files, folders, pipes and topics, read in chunks."""
 
 from mist.io.encode import Chunk
+from mist.io.livetable import LiveTable, is_live, open_live
+from mist.io.paths import find_files
 from mist.io.source import TableError
 from mist.io.table import Table, load_csv, open_table
 
-__all__ = ["Chunk", "Table", "TableError", "load_csv", "open_table"]
+__all__ = [
+    "Chunk",
+    "LiveTable",
+    "Table",
+    "TableError",
+    "find_files",
+    "is_live",
+    "load_csv",
+    "open_live",
+    "open_table",
+]

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from mist.io.source import Batch, Column, TableError, find_column
+from mist.io.source import Batch, Column, Source, TableError
 from mist.io.text import batch_records, open_text
 
 __all__ = ["ArffSource"]
@@ -16,7 +16,7 @@ _CELL = re.compile(rf"""\s*({_QUOTED}|(?:[^,'"\s][^,]*)?)\s*(,|$)""")
 _ATTRIBUTE = re.compile(rf"""@attribute\s+({_QUOTED}|[^\s{{]+)\s*(.+)""", re.IGNORECASE)
 
 
-class ArffSource:
+class ArffSource(Source):
     """A dense ARFF file.
 
     Numeric attributes are numbers; nominal and string attributes are texts.
@@ -25,29 +25,26 @@ class ArffSource:
     ----------
     path : Path
         The file.
-    target : str or int
-        Name or position of the label attribute.
 
     Raises
     ------
     TableError
-        If the header cannot be read, has dates or relations, or lacks the target.
+        If the header cannot be read or has dates or relations.
     """
 
-    def __init__(self, path: Path, target: str | int) -> None:
+    def __init__(self, path: Path) -> None:
         self.path = path
-        with open_text(path) as handle:
-            self.columns = tuple(_read_header(_lines(handle), path))
-        self.target = find_column([column.name for column in self.columns], target, path)
+        with open_text(path) as text:
+            self.columns = tuple(_read_header(_lines(text.lines), path))
 
     def batches(self, size: int) -> Iterator[Batch]:
         """Yield the rows from the first one on, at most `size` at a time."""
-        with open_text(self.path) as handle:
-            lines = _lines(handle)
+        with open_text(self.path) as text:
+            lines = _lines(text.lines)
             for _, line in lines:
                 if line.lower() == "@data":
                     break
-            yield from batch_records(self._records(lines), size, handle, self.path)
+            yield from batch_records(self._records(lines), size, text.share)
 
     def _records(self, lines: Iterator[tuple[int, str]]) -> Iterator[tuple[int, list[str]]]:
         width = len(self.columns)

@@ -3,95 +3,170 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from mist.io.source import Batch, Column, TableError, find_column
+from mist.io.source import Batch, Column, Source, TableError
 from mist.io.text import batch_records, open_text
 
-__all__ = ["CsvSource"]
+__all__ = ["CsvSource", "column_names", "sniff_delimiter", "split_records"]
 
 _DELIMITERS = ",;\t"
 _SAMPLE_CHARACTERS = 1 << 16
 _SAMPLE_RECORDS = 50
 
 
-class CsvSource:
+class CsvSource(Source):
     """A delimited text file.
 
     Parameters
     ----------
     path : Path
         The file; UTF-8, fields quoted with ``"`` may hold delimiters and line breaks.
-    target : str or int
-        Name or position of the label column.
     header : bool
         Whether the first record holds the names. Without it the columns are called "0", "1", ...
+    delimiter : str or None
+        Stands between the cells; None to find it out from the first records.
 
     Raises
     ------
     TableError
-        If the file is empty, a name occurs twice, or the target is missing.
+        If the file is empty or a name occurs twice.
     """
 
-    def __init__(self, path: Path, target: str | int, header: bool = True) -> None:
+    def __init__(self, path: Path, header: bool = True, delimiter: str | None = None) -> None:
         self.path = path
         self._header = header
-        self._delimiter = _sniff(path)
-        self._width = 0
+        self._delimiter = _sniff(path) if delimiter is None else delimiter
         first = next(self._records(), None)
         if first is None:
             raise TableError(f"{path.name} is empty")
         line, cells = first
-        self._width = len(cells)
-        names = [str(i) for i in range(len(cells))]
-        if header:
-            names = [cell.strip() or f"column {i}" for i, cell in enumerate(cells)]
-            for i, name in enumerate(names):
-                if name in names[:i]:
-                    raise TableError(f"row {line}: the column name {name!r} occurs twice")
+        names = column_names(cells, line) if header else [str(i) for i in range(len(cells))]
         self.columns = tuple(Column(name) for name in names)
-        self.target = find_column(names, target, path)
 
     def batches(self, size: int) -> Iterator[Batch]:
         """Yield the rows from the first one on, at most `size` at a time."""
-        with open_text(self.path) as handle:
-            records = self._split(handle)
+        with open_text(self.path) as text:
+            records = self._split(text.lines)
             if self._header:
                 next(records, None)
-            yield from batch_records(records, size, handle, self.path)
+            yield from batch_records(records, size, text.share)
 
     def _records(self) -> Iterator[tuple[int, list[str]]]:
-        with open_text(self.path) as handle:
-            yield from self._split(handle)
+        with open_text(self.path) as text:
+            yield from self._split(text.lines)
 
-    def _split(self, handle: Iterable[str]) -> Iterator[tuple[int, list[str]]]:
-        reader = csv.reader(handle, delimiter=self._delimiter, skipinitialspace=True, strict=True)
-        line = 1
-        try:
-            for cells in reader:
-                blank = not cells or (len(cells) == 1 and not cells[0].strip())
-                if not blank:
-                    if self._width and len(cells) != self._width:
-                        noun = "cell" if len(cells) == 1 else "cells"
-                        raise TableError(
-                            f"row {line}: {len(cells)} {noun}, but the first row has {self._width}"
-                        )
-                    yield line, cells
-                line = reader.line_num + 1
-        except csv.Error as error:
-            raise TableError(f"row {line}: {error}; is a quote left open?") from error
+    def _split(self, lines: Iterable[str]) -> Iterator[tuple[int, list[str]]]:
+        return split_records(lines, self._delimiter)
+
+
+def split_records(lines: Iterable[str], delimiter: str) -> Iterator[tuple[int, list[str]]]:
+    r"""Split delimited lines into records; blank lines are skipped, but counted.
+
+    Parameters
+    ----------
+    lines : iterable of str
+        Lines with their ends.
+    delimiter : str
+        Stands between the cells.
+
+    Yields
+    ------
+    line : int
+        The line the record begins in, counted from 1.
+    cells : list of str
+        Its cells.
+
+    Raises
+    ------
+    TableError
+        If a record has not as many cells as the first one, or a quote is left open.
+
+    Examples
+    --------
+    >>> list(split_records(["a,b\n", "\n", '"x, y",2\n'], ","))
+    [(1, ['a', 'b']), (3, ['x, y', '2'])]
+    """
+    reader = csv.reader(lines, delimiter=delimiter, skipinitialspace=True, strict=True)
+    line, width = 1, 0
+    try:
+        for cells in reader:
+            blank = not cells or (len(cells) == 1 and not cells[0].strip())
+            if not blank:
+                width = width or len(cells)
+                if len(cells) != width:
+                    noun = "cell" if len(cells) == 1 else "cells"
+                    raise TableError(
+                        f"row {line}: {len(cells)} {noun}, but the first row has {width}"
+                    )
+                yield line, cells
+            line = reader.line_num + 1
+    except csv.Error as error:
+        raise TableError(f"row {line}: {error}; is a quote left open?") from error
+
+
+def column_names(cells: Sequence[str], line: int) -> list[str]:
+    """Return the names that a header gives.
+
+    Parameters
+    ----------
+    cells : sequence of str
+        The cells of the header; an empty one is called "column" and its position.
+    line : int
+        Where it stands, for the message.
+
+    Returns
+    -------
+    list of str
+        One name a cell.
+
+    Raises
+    ------
+    TableError
+        If a name occurs twice.
+
+    Examples
+    --------
+    >>> column_names([" a", ""], 1)
+    ['a', 'column 1']
+    """
+    names = [cell.strip() or f"column {i}" for i, cell in enumerate(cells)]
+    for i, name in enumerate(names):
+        if name in names[:i]:
+            raise TableError(f"row {line}: the column name {name!r} occurs twice")
+    return names
 
 
 def _sniff(path: Path) -> str:
-    # The delimiter under which the first records agree on the largest width. csv.Sniffer guesses
-    # letters as delimiters on small files.
-    with open_text(path) as handle:
-        sample = handle.read(_SAMPLE_CHARACTERS)
-        complete = not handle.read(1)
+    # csv.Sniffer guesses letters as delimiters on small files.
+    with open_text(path) as text:
+        sample = text.lines.read(_SAMPLE_CHARACTERS)
+        complete = not text.lines.read(1)
     lines = sample.splitlines(keepends=True)
     if not complete and len(lines) > 1:
         lines.pop()
+    return sniff_delimiter(lines)
+
+
+def sniff_delimiter(lines: Sequence[str]) -> str:
+    r"""Find out what stands between the cells: comma, semicolon or tab.
+
+    Parameters
+    ----------
+    lines : sequence of str
+        The first lines.
+
+    Returns
+    -------
+    str
+        The delimiter under which the first records agree on the largest width.
+
+    Examples
+    --------
+    >>> sniff_delimiter(["a;b;c\n", "1,5;2;x\n"])
+    ';'
+    """
 
     def score(delimiter: str) -> tuple[bool, int]:
         widths: list[int] = []

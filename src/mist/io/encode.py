@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mist.io.source import MISSING, NO_LABEL, Batch, Cells, Column, TableError
+from mist.io.source import MISSING, Batch, Cells, Column, TableError, as_number, as_texts
+from mist.io.targets import Targets
 from mist.onehot import UNKNOWN, codes_of, new_texts, write_one_hot
 
-__all__ = ["MAX_CATEGORIES", "Chunk", "Encoder"]
+__all__ = ["MAX_CATEGORIES", "Chunk", "Encoder", "as_numbers", "check_range", "known_texts"]
 
 MAX_CATEGORIES = 1000
 """A column with more different texts than this is refused: it is an identifier or free text."""
@@ -20,16 +20,15 @@ MAX_CATEGORIES = 1000
 # The squares of larger numbers leave the range of float64.
 _LARGEST = 1e150
 
-_INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
-
 
 class Chunk(NamedTuple):
     """Some rows of a table, ready for a classifier.
 
     Attributes
     ----------
-    X : ndarray of float64, shape (n, d)
-        The columns named in ``names``; NaN where a value is missing.
+    X : ndarray of float64, shape (n, d), or mapping of names to columns
+        The columns named in ``names``, of a live stream those by name that the rows have; NaN where
+        a value is missing.
     y : ndarray, shape (n,)
         Labels, int64 or texts.
     names : tuple of str
@@ -38,58 +37,201 @@ class Chunk(NamedTuple):
         Row numbers: the line of the file for text formats, else counted from 1.
     fraction : float
         How much of the file has been read, between 0 and 1.
+    known : ndarray of bool, shape (n,), or None
+        Where there is a label; ``y`` holds 0 or an empty text elsewhere. None if all rows have one.
+    file : str
+        The file they are from, where several files are read as one.
     """
 
-    X: NDArray[np.float64]
+    X: Any
     y: NDArray[Any]
     names: tuple[str, ...]
     rows: NDArray[np.int64]
     fraction: float
+    known: NDArray[np.bool_] | None = None
+    file: str = ""
+
+    def places(self) -> list[Any]:
+        """Return for each row where it is from: its number, or file and number."""
+        rows: list[int] = self.rows.tolist()
+        return [f"{self.file}:{row}" for row in rows] if self.file else rows
+
+    def labels(self) -> list[Any]:
+        """Return the label of each row, an empty text where there is none."""
+        labels: list[Any] = self.y.tolist()
+        if self.known is None:
+            return labels
+        return [label if there else "" for label, there in zip(labels, self.known, strict=True)]
+
+    def has_missing(self) -> bool:
+        """Whether a value is missing."""
+        columns = self.X.values() if isinstance(self.X, dict) else [self.X]
+        return any(np.isnan(column).any() for column in columns)
+
+    def part(self, rows: slice) -> Chunk:
+        """Return some of the rows.
+
+        Parameters
+        ----------
+        rows : slice
+            Which.
+
+        Returns
+        -------
+        Chunk
+            These rows, of the same columns.
+        """
+        known = None if self.known is None else self.known[rows]
+        X = {n: v[rows] for n, v in self.X.items()} if isinstance(self.X, dict) else self.X[rows]
+        return self._replace(X=X, y=self.y[rows], rows=self.rows[rows], known=known)
 
 
 class Encoder:
-    """Decides from the first rows what each column is, then turns batches into chunks.
+    """Turns batches into chunks once it is decided what each column is.
 
     Parameters
     ----------
     columns : sequence of Column
-        The columns of the file, with the target among them.
+        The columns of the batches.
+    used : sequence of int
+        Positions of those that become columns of ``X``.
+    codes : dict
+        For the position of each text column its texts, with their codes from 0 on.
     target : int
-        Position of the target.
-    first : Batch
-        The first rows.
-    text_columns : collection of str
-        Columns that are texts, whatever their cells look like.
-    ignore : collection of str
-        Columns to leave out.
-
-    Notes
-    -----
-    A column the file says nothing about is text when more than half of the cells that are not
-    missing in the first batch are no numbers. Otherwise it is numeric, and a cell that is no
-    number is an error, from the first row on.
+        Position of the labels.
+    targets : Targets
+        Reads them.
     """
 
     def __init__(
         self,
         columns: Sequence[Column],
+        used: Sequence[int],
+        codes: dict[int, dict[str, int]],
+        target: int,
+        targets: Targets,
+    ) -> None:
+        self._columns = columns
+        self._used = used
+        # A dict keeps texts in order of appearance.
+        self._codes = codes
+        self._target = target
+        self._targets = targets
+
+    @classmethod
+    def decide(
+        cls,
+        columns: Sequence[Column],
         target: int,
         first: Batch,
         text_columns: Collection[str] = (),
         ignore: Collection[str] = (),
-    ) -> None:
-        self._columns = columns
-        self._target = target
-        self._used = [
-            j for j, column in enumerate(columns) if j != target and column.name not in ignore
-        ]
-        # Per text column, its categories in order of appearance. A dict keeps them in order.
-        self._codes: dict[int, dict[str, int]] = {
+        unlabelled: bool = False,
+    ) -> Encoder:
+        """Decide from the first rows what each column is.
+
+        A column the file says nothing about is text when more than half of the cells that are not
+        missing in the first batch are no numbers. Otherwise it is numeric, and a cell that is no
+        number is an error, from the first row on.
+
+        Parameters
+        ----------
+        columns : sequence of Column
+            The columns of the file, with the target among them.
+        target : int
+            Position of the target.
+        first : Batch
+            The first rows.
+        text_columns : collection of str
+            Columns that are texts, whatever their cells look like; for labels, too.
+        ignore : collection of str
+            Columns to leave out.
+        unlabelled : bool
+            Whether rows may lack a label.
+
+        Returns
+        -------
+        Encoder
+            It knows no categories yet but those that the file declares.
+        """
+        used = [j for j, column in enumerate(columns) if j != target and column.name not in ignore]
+        codes = {
             j: {text: i for i, text in enumerate(columns[j].categories or ())}
-            for j in self._used
+            for j in used
             if _is_text(columns[j], first.columns[j], columns[j].name in text_columns)
         }
-        self._integer_labels = _are_integers(first.columns[target], columns[target])
+        targets = Targets(
+            columns[target], as_texts=columns[target].name in text_columns, unlabelled=unlabelled
+        )
+        targets.look(first.columns[target])
+        return cls(columns, used, codes, target, targets)
+
+    @classmethod
+    def of_plain(cls, plain: Mapping[str, Any]) -> Encoder:
+        """Make an encoder of what `plain` told; its rows may lack a label.
+
+        Parameters
+        ----------
+        plain : mapping
+            From `plain`.
+
+        Returns
+        -------
+        Encoder
+            For batches that have the columns of ``X`` and, behind them, the labels.
+        """
+        texts = plain["texts"]
+        columns = [
+            *(Column(name, "text" if name in texts else "number") for name in plain["columns"]),
+            Column(plain["target"]),
+        ]
+        codes = {
+            j: {text: i for i, text in enumerate(texts[name])}
+            for j, name in enumerate(plain["columns"])
+            if name in texts
+        }
+        targets = Targets(columns[-1], unlabelled=True)
+        targets.integers = plain["integers"]
+        return cls(columns, range(len(columns) - 1), codes, len(columns) - 1, targets)
+
+    def plain(self) -> dict[str, Any]:
+        """What was decided and collected, as lists and texts that can be written to a file.
+
+        Returns
+        -------
+        dict
+            ``target`` and ``columns`` by name, the ``texts`` of each text column, and whether
+            labels are ``integers``.
+        """
+        names = {j: self._columns[j].name for j in self._used}
+        return {
+            "target": self._columns[self._target].name,
+            "columns": list(names.values()),
+            "texts": {names[j]: list(codes) for j, codes in self._codes.items()},
+            "integers": self._targets.integers,
+        }
+
+    def restore(self, plain: Mapping[str, Any]) -> None:
+        """Go on where an earlier encoder of the same table was.
+
+        Parameters
+        ----------
+        plain : mapping
+            What it told by `plain`.
+
+        Raises
+        ------
+        TableError
+            If the table has other columns or other texts now.
+        """
+        mine = self.plain()
+        for key in ("target", "columns", "texts"):
+            if mine[key] != plain[key]:
+                raise TableError(
+                    "the table has other columns or texts in them than it had at the checkpoint; "
+                    "delete the checkpoint to begin anew"
+                )
+        self._targets.integers = plain["integers"]
 
     @property
     def open_columns(self) -> list[str]:
@@ -134,7 +276,7 @@ class Encoder:
         """
         for j in self._open():
             codes = self._codes[j]
-            for place, text in new_texts(_texts(batch.columns[j], codes), codes):
+            for place, text in new_texts(known_texts(batch.columns[j], codes), codes):
                 if len(codes) == MAX_CATEGORIES:
                     raise TableError(
                         f"row {batch.rows[place]}, column {self._columns[j].name!r}: more than "
@@ -142,15 +284,19 @@ class Encoder:
                     )
                 codes[text] = len(codes)
 
-    def encode(self, batch: Batch, names: tuple[str, ...]) -> Chunk:
+    def encode(
+        self, batch: Batch, names: tuple[str, ...] | None = None, *, allow_new: bool = False
+    ) -> Chunk:
         """Turn a batch into numbers and labels.
 
         Parameters
         ----------
         batch : Batch
             Rows of the file.
-        names : tuple of str
+        names : tuple of str or None
             The encoded columns, as given by ``names`` once all categories are known.
+        allow_new : bool, default=False
+            Whether there may be texts that were not collected: all 0/1 columns are 0 for them.
 
         Returns
         -------
@@ -163,56 +309,58 @@ class Encoder:
             If a cell is no number, is infinite or is an unknown text, or a label is missing;
             the message names row and column.
         """
+        names = self.names if names is None else names
         X = np.empty((len(batch.rows), len(names)))
-        owners = np.empty(len(names), dtype=np.intp)
         start = 0
         for j in self._used:
             name, cells = self._columns[j].name, batch.columns[j]
             codes = self._codes.get(j)
             width = 1 if codes is None else len(codes)
             block = X[:, start : start + width]
-            owners[start : start + width] = j
             if codes is None:
-                block[:, 0] = _numbers(cells, batch.rows, name)
+                block[:, 0] = as_numbers(cells, batch.rows, name)
+                check_range(block[:, 0], batch.rows, name)
             else:
-                _one_hot(cells, codes, batch.rows, name, block)
+                _one_hot(cells, codes, batch.rows, name, block, allow_new)
             start += width
-        outside = np.abs(X) > _LARGEST
-        if outside.any():
-            i, k = np.argwhere(outside)[0]
-            what = "infinity is not allowed" if np.isinf(X[i, k]) else f"{X[i, k]} is too large"
-            raise TableError(
-                f"row {batch.rows[i]}, column {self._columns[owners[k]].name!r}: {what}; "
-                "leave the cell empty if the value is missing"
-            )
-        y = _labels(
-            batch.columns[self._target],
-            batch.rows,
-            self._columns[self._target],
-            self._integer_labels,
-        )
-        return Chunk(X, y, names, batch.rows, batch.fraction)
+        y, known = self._targets.read(batch.columns[self._target], batch.rows)
+        return Chunk(X, y, names, batch.rows, batch.fraction, known, batch.file)
 
     def _open(self) -> list[int]:
         return [j for j in self._codes if self._columns[j].categories is None]
 
 
 def _is_text(column: Column, cells: Cells, named: bool) -> bool:
+    if named:
+        return True
     if column.kind != "open" or isinstance(cells, np.ndarray):
         return column.kind == "text"
     known = [text for text in map(str.strip, cells) if text not in MISSING]
-    return named or 2 * sum(_number(text) is None for text in known) > len(known)
+    return 2 * sum(as_number(text) is None for text in known) > len(known)
 
 
-def _number(text: str) -> float | None:
-    # float() takes underscores between digits, which no data file means as a number.
-    try:
-        return None if "_" in text else float(text)
-    except ValueError:
-        return None
+def as_numbers(cells: Cells, rows: NDArray[np.int64], name: str) -> NDArray[np.float64]:
+    """Return the cells of a column of numbers.
 
+    Parameters
+    ----------
+    cells : Cells, n of them
+        Texts or an array.
+    rows : ndarray of int64, shape (n,)
+        Numbers of the rows, for the message.
+    name : str
+        Name of the column, for the message.
 
-def _numbers(cells: Cells, rows: NDArray[np.int64], name: str) -> NDArray[np.float64]:
+    Returns
+    -------
+    ndarray of float64, shape (n,)
+        NaN where a cell is missing.
+
+    Raises
+    ------
+    TableError
+        If a cell is no number.
+    """
     if isinstance(cells, np.ndarray):
         return cells.astype(np.float64)
     try:
@@ -225,7 +373,7 @@ def _numbers(cells: Cells, rows: NDArray[np.int64], name: str) -> NDArray[np.flo
     values = np.empty(len(cells))
     for i, cell in enumerate(cells):
         text = cell.strip()
-        value = np.nan if text in MISSING else _number(text)
+        value = np.nan if text in MISSING else as_number(text)
         if value is None:
             raise TableError(
                 f"row {rows[i]}, column {name!r}: {text!r} is not a number "
@@ -235,56 +383,67 @@ def _numbers(cells: Cells, rows: NDArray[np.int64], name: str) -> NDArray[np.flo
     return values
 
 
+def check_range(values: NDArray[np.float64], rows: NDArray[np.int64], name: str) -> None:
+    """Refuse infinity, and numbers that cannot be squared.
+
+    Parameters
+    ----------
+    values : ndarray of float64, shape (n,)
+        A column.
+    rows : ndarray of int64, shape (n,)
+        Numbers of the rows, for the message.
+    name : str
+        Name of the column, for the message.
+
+    Raises
+    ------
+    TableError
+        Names the first row with such a number.
+    """
+    outside = np.abs(values) > _LARGEST
+    if outside.any():
+        i = np.argmax(outside)
+        what = "infinity is not allowed" if np.isinf(values[i]) else f"{values[i]} is too large"
+        raise TableError(
+            f"row {rows[i]}, column {name!r}: {what}; leave the cell empty if the value is missing"
+        )
+
+
 def _one_hot(
     cells: Cells,
     codes: Mapping[str, int],
     rows: NDArray[np.int64],
     name: str,
     out: NDArray[np.float64],
+    allow_new: bool,
 ) -> None:
-    texts = _texts(cells, codes)
+    texts = known_texts(cells, codes)
     found = codes_of(texts, codes)
-    for i in np.flatnonzero(found == UNKNOWN):
-        raise TableError(f"row {rows[i]}, column {name!r}: unknown category {texts[i]!r}")
+    if not allow_new:
+        for i in np.flatnonzero(found == UNKNOWN):
+            raise TableError(f"row {rows[i]}, column {name!r}: unknown category {texts[i]!r}")
     write_one_hot(found, np.arange(len(codes)), out)
 
 
-def _texts(cells: Cells, codes: Mapping[str, int]) -> list[str | None]:
-    """Texts of cells, None where one is missing; a declared value never is."""
-    marks = MISSING - codes.keys()
-    return [None if text in marks else text for text in map(str.strip, cells)]
+def known_texts(cells: Cells, codes: Collection[str]) -> list[str | None]:
+    """Return the texts of cells, None where one is missing.
 
+    Parameters
+    ----------
+    cells : Cells
+        Texts or an array.
+    codes : collection of str
+        Texts that are known: of these none stands for a missing one.
 
-def _as_texts(cells: Cells) -> list[str]:
-    if not isinstance(cells, np.ndarray):
-        return [cell.strip() for cell in cells]
-    if cells.dtype.kind == "f":
-        return [str(int(v)) if v.is_integer() else str(v) for v in cells.tolist()]
-    return [str(value).strip() for value in cells.tolist()]
+    Returns
+    -------
+    list of str or None
+        One entry a cell.
 
-
-def _are_integers(cells: Cells, column: Column) -> bool:
-    if isinstance(cells, np.ndarray) and cells.dtype.kind in "iu":
-        return True
-    texts = column.categories if column.categories is not None else _as_texts(cells)
-    return all(_INTEGER.fullmatch(text) for text in texts if text not in NO_LABEL)
-
-
-def _labels(cells: Cells, rows: NDArray[np.int64], column: Column, integers: bool) -> NDArray[Any]:
-    if isinstance(cells, np.ndarray) and cells.dtype.kind in "iu" and integers:
-        return cells.astype(np.int64)
-    texts = _as_texts(cells)
-    declared = None if column.categories is None else set(column.categories)
-    for row, text in zip(rows, texts, strict=True):
-        if declared is not None and text in declared:
-            continue
-        if text in NO_LABEL:
-            raise TableError(f"row {row}, column {column.name!r}: the label is missing")
-        if declared is not None:
-            raise TableError(f"row {row}, column {column.name!r}: unknown category {text!r}")
-        if integers and not _INTEGER.fullmatch(text):
-            raise TableError(
-                f"row {row}, column {column.name!r}: "
-                f"the label {text!r} is not an integer like those before it"
-            )
-    return np.array([int(text) for text in texts] if integers else texts)
+    Examples
+    --------
+    >>> known_texts(["a", "?", "NA"], {"NA": 0})
+    ['a', None, 'NA']
+    """
+    marks = MISSING.difference(codes)
+    return [None if text in marks else text for text in as_texts(cells)]

@@ -11,14 +11,14 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mist.io.source import Batch, Cells, Column, TableError
+from mist.io.source import Batch, Cells, Column, Source, TableError
 
 __all__ = ["NpzSource"]
 
 _SCAN_ROWS = 1 << 16
 
 
-class NpzSource:
+class NpzSource(Source):
     """A NumPy archive with a matrix ``X`` and one or more arrays of labels.
 
     Further arrays are used where they fit: ``scale`` (a number, or one a column) multiplies
@@ -73,7 +73,7 @@ class NpzSource:
         else:
             columns = [f"x{i}" for i in range(n_columns)]
         self.columns = (*(Column(name, "number") for name in columns), Column(target))
-        self.target = n_columns
+        self.label = n_columns
 
     def batches(self, size: int) -> Iterator[Batch]:
         """Yield the rows from the first one on, at most `size` at a time."""

@@ -8,29 +8,27 @@ from typing import Any, Literal
 
 import numpy as np
 
-from mist.io.source import Batch, Cells, Column, TableError, find_column
+from mist.io.source import Batch, Cells, Column, Source, TableError
 
 __all__ = ["ParquetSource"]
 
 
-class ParquetSource:
+class ParquetSource(Source):
     """A Parquet file with columns of numbers, booleans and texts.
 
     Parameters
     ----------
     path : Path
         The file.
-    target : str or int
-        Name or position of the label column.
 
     Raises
     ------
     TableError
-        If pyarrow is not installed, the file is no Parquet file, a column is of another type
-        (dates, lists, ...), or the target is missing.
+        If pyarrow is not installed, the file is no Parquet file, or a column is of another type
+        (dates, lists, ...).
     """
 
-    def __init__(self, path: Path, target: str | int) -> None:
+    def __init__(self, path: Path) -> None:
         try:
             import pyarrow as pa
             from pyarrow import parquet
@@ -44,7 +42,6 @@ class ParquetSource:
         with self._reading(), self._open(path) as file:
             schema = file.schema_arrow
         self.columns = tuple(Column(field.name, _kind(field)) for field in schema)
-        self.target = find_column(schema.names, target, path)
 
     def batches(self, size: int) -> Iterator[Batch]:
         """Yield the rows from the first one on, at most `size` at a time."""

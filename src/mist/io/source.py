@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import difflib
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +19,8 @@ __all__ = [
     "Column",
     "Source",
     "TableError",
+    "as_number",
+    "as_texts",
     "find_column",
 ]
 
@@ -73,26 +76,82 @@ class Batch(NamedTuple):
         One entry a column, n cells each.
     fraction : float
         How much of the file has been read, between 0 and 1.
+    file : str
+        The file they are from, where several files are read as one.
     """
 
     rows: NDArray[np.int64]
     columns: Sequence[Cells]
     fraction: float
+    file: str = ""
 
 
-class Source(Protocol):
+def as_texts(cells: Cells) -> list[str]:
+    """Return cells as texts without spaces around them; a whole number has no decimal point.
+
+    Parameters
+    ----------
+    cells : Cells
+        Texts or an array.
+
+    Returns
+    -------
+    list of str
+        One text a cell.
+
+    Examples
+    --------
+    >>> as_texts(np.array([1.0, 2.5])), as_texts([" a "])
+    (['1', '2.5'], ['a'])
+    """
+    if not isinstance(cells, np.ndarray):
+        return [cell.strip() for cell in cells]
+    if cells.dtype.kind == "f":
+        return [str(int(v)) if v.is_integer() else str(v) for v in cells.tolist()]
+    return [str(value).strip() for value in cells.tolist()]
+
+
+def as_number(text: str) -> float | None:
+    """Return the number that a text says, None if it says none.
+
+    Parameters
+    ----------
+    text : str
+        A cell.
+
+    Returns
+    -------
+    float or None
+        Its number.
+
+    Examples
+    --------
+    >>> as_number("1e3"), as_number("1_000")
+    (1000.0, None)
+    """
+    # float() takes underscores between digits, which no data file means as a number.
+    try:
+        return None if "_" in text else float(text)
+    except ValueError:
+        return None
+
+
+class Source(ABC):
     """A file that can be read from the start any number of times."""
 
     path: Path
+    """The file."""
 
-    @property
-    def columns(self) -> tuple[Column, ...]:
-        """All columns in file order, the target among them."""
+    columns: tuple[Column, ...]
+    """All columns in file order, that of the labels among them."""
 
-    @property
-    def target(self) -> int:
-        """Position of the target in ``columns``."""
+    label: int | None = None
+    """Position of the labels, where the file itself fixes it."""
 
+    sparse: bool = False
+    """Whether a row may lack columns, which then are missing in it."""
+
+    @abstractmethod
     def batches(self, size: int) -> Iterator[Batch]:
         """Yield the rows from the first one on, at most `size` at a time."""
 

@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mist.io.arff import ArffSource
 from mist.io.csv import CsvSource
 from mist.io.encode import Chunk, Encoder
-from mist.io.npz import NpzSource
-from mist.io.parquet import ParquetSource
+from mist.io.opening import check_file, open_source
 from mist.io.source import Batch, Source, TableError, find_column
 
-__all__ = ["Table", "load_csv", "open_table"]
-
-_CSV = {".csv", ".tsv", ".txt", ".data"}
-_PARQUET = {".parquet", ".pq"}
+__all__ = ["Table", "join", "load_csv", "naming", "open_table"]
 
 
 class Table:
@@ -31,6 +27,8 @@ class Table:
     ----------
     source : Source
         The file.
+    target : str or int
+        The label column by name or position.
     chunk_rows : int, default=10_000
         Most rows in a chunk.
     limit : int or None, default=None
@@ -39,6 +37,8 @@ class Table:
         Columns that are texts, whatever their cells look like.
     ignore : collection of str, default=()
         Columns to leave out.
+    unlabelled : bool, default=False
+        Whether rows may lack a label.
     on_scan : callable or None, default=None
         Called with the share of the file read, while a first pass collects categories.
 
@@ -46,6 +46,8 @@ class Table:
     ----------
     path : Path
         The file.
+    name : str
+        What it is called.
     target : str
         Name of the label column.
     names : tuple of str
@@ -61,11 +63,13 @@ class Table:
     def __init__(
         self,
         source: Source,
+        target: str | int,
         *,
         chunk_rows: int = 10_000,
         limit: int | None = None,
         text_columns: Collection[str] = (),
         ignore: Collection[str] = (),
+        unlabelled: bool = False,
         on_scan: Callable[[float], None] | None = None,
     ) -> None:
         if chunk_rows < 1:
@@ -74,18 +78,26 @@ class Table:
             raise ValueError(f"limit has to be at least 1, not {limit}")
         self._source = source
         self.path = source.path
+        self.name = source.path.name
         self._chunk_rows = chunk_rows
         self._limit = limit
-        self.target = source.columns[source.target].name
+        names = [column.name for column in source.columns]
+        place = find_column(names, target, source.path)
+        self.target = names[place]
+        for name in (*text_columns, *ignore):
+            find_column(names, name, source.path)
         first = next(self._batches(), None)
         if first is None:
             raise TableError(f"{self.path.name} is empty: it has columns, but no rows")
-        self._encoder = Encoder(source.columns, source.target, first, text_columns, ignore)
+        self._encoder = Encoder.decide(
+            source.columns, place, first, text_columns, ignore, unlabelled
+        )
         self.text_columns = tuple(self._encoder.open_columns)
         self.scanned = 0
         if self.text_columns:
             for batch in self._batches():
-                self._encoder.collect(batch)
+                with naming(batch.file):
+                    self._encoder.collect(batch)
                 self.scanned += len(batch.rows)
                 if on_scan is not None:
                     on_scan(batch.fraction)
@@ -96,8 +108,46 @@ class Table:
 
     def __iter__(self) -> Iterator[Chunk]:
         """Yield the chunks from the first row on."""
+        return self.chunks()
+
+    def chunks(self, skip: int = 0) -> Iterator[Chunk]:
+        """Yield the chunks behind the first rows.
+
+        Parameters
+        ----------
+        skip : int, default=0
+            Rows to leave out.
+
+        Yields
+        ------
+        Chunk
+            As when all rows are read; the first may be what is left of one.
+        """
         for batch in self._batches():
-            yield self._encoder.encode(batch, self.names)
+            if skip >= len(batch.rows):
+                skip -= len(batch.rows)
+                continue
+            with naming(batch.file):
+                chunk = self._encoder.encode(batch, self.names)
+            yield chunk.part(slice(skip, None)) if skip else chunk
+            skip = 0
+
+    settled = True
+
+    def position(self) -> Any:
+        """None: a file is taken up by the number of rows read."""
+        return None
+
+    def acknowledge(self) -> None:
+        """All rows so far have been learnt: of a file nothing follows from it."""
+
+    def plain(self) -> dict[str, Any]:
+        """How rows are encoded, as plain values; see `Encoder.plain`."""
+        return self._encoder.plain()
+
+    def restore(self, plain: Mapping[str, Any]) -> None:
+        """Encode rows as an earlier run did; see `Encoder.restore`."""
+        self._encoder.restore(plain)
 
     def load(self, on_read: Callable[[float], None] | None = None) -> Chunk:
         """Read all rows into memory.
@@ -117,13 +167,7 @@ class Table:
             chunks.append(chunk)
             if on_read is not None:
                 on_read(chunk.fraction)
-        return Chunk(
-            np.concatenate([chunk.X for chunk in chunks]),
-            np.concatenate([chunk.y for chunk in chunks]),
-            self.names,
-            np.concatenate([chunk.rows for chunk in chunks]),
-            1.0,
-        )
+        return join(chunks)
 
     def _batches(self) -> Iterator[Batch]:
         left = self._limit
@@ -132,12 +176,57 @@ class Table:
                 yield batch
                 left = None if left is None else left - len(batch.rows)
             else:
-                yield Batch(batch.rows[:left], [cells[:left] for cells in batch.columns], 1.0)
+                columns = [cells[:left] for cells in batch.columns]
+                yield Batch(batch.rows[:left], columns, 1.0, batch.file)
                 return
 
 
+def join(chunks: Sequence[Chunk]) -> Chunk:
+    """Put chunks of one table together.
+
+    Parameters
+    ----------
+    chunks : sequence of Chunk
+        At least one, all rows with a label.
+
+    Returns
+    -------
+    Chunk
+        Their rows; of what file a row is from is left out.
+    """
+    return Chunk(
+        np.concatenate([chunk.X for chunk in chunks]),
+        np.concatenate([chunk.y for chunk in chunks]),
+        chunks[0].names,
+        np.concatenate([chunk.rows for chunk in chunks]),
+        1.0,
+    )
+
+
+@contextmanager
+def naming(file: str) -> Iterator[None]:
+    """Let errors name the file where rows come from several.
+
+    Parameters
+    ----------
+    file : str
+        The file; empty if there is but one.
+
+    Raises
+    ------
+    TableError
+        What was raised inside the block, with the file before it.
+    """
+    try:
+        yield
+    except TableError as error:
+        if not file:
+            raise
+        raise TableError(f"{file}, {error}") from error
+
+
 def open_table(
-    path: str | Path,
+    path: str | Path | Sequence[str | Path],
     target: str | int | None = None,
     *,
     chunk_rows: int = 10_000,
@@ -145,9 +234,11 @@ def open_table(
     limit: int | None = None,
     text_columns: Collection[str] = (),
     ignore: Collection[str] = (),
+    kind: str | None = None,
+    unlabelled: bool = False,
     on_scan: Callable[[float], None] | None = None,
 ) -> Table:
-    r"""Open a CSV, ARFF, Parquet or NPZ file as a stream of chunks.
+    r"""Open CSV, JSON lines, ARFF, Parquet or NPZ files as a stream of chunks.
 
     The file is read once, unless it has columns of texts: then a first pass collects their
     categories, so that the width of ``X`` is known before anything is learnt. Missing values are
@@ -155,9 +246,12 @@ def open_table(
 
     Parameters
     ----------
-    path : str or Path
+    path : str, Path, or a sequence of them
         The file. ``.csv``, ``.tsv``, ``.txt`` and ``.data`` are delimited text (comma,
-        semicolon or tab, found out); ``.arff``, ``.parquet``, ``.pq`` and ``.npz`` are themselves.
+        semicolon or tab, found out), ``.jsonl`` and ``.ndjson`` are JSON lines; ``.arff``,
+        ``.parquet``, ``.pq`` and ``.npz`` are themselves. Text may be compressed by gzip (``.gz``)
+        or Zstandard (``.zst``). Several files, a pattern such as ``logs/*.csv.gz`` or a folder of
+        Parquet files are read as one table; folders named ``column=value`` add a column.
     target : str, int or None
         The label column by name, or by position counted from 0 (negative: from the end). In an NPZ
         archive the name of the array of labels, ``"y"`` when None.
@@ -169,9 +263,13 @@ def open_table(
     limit : int or None, default=None
         Stop after so many rows.
     text_columns : collection of str, default=()
-        Columns of a delimited file that are texts although most of their cells are numbers.
+        Columns that are texts although most of their cells are numbers.
     ignore : collection of str, default=()
         Columns to leave out.
+    kind : {"csv", "tsv", "jsonl", "arff", "parquet", "npz"} or None, default=None
+        What the file is, whatever its name ends in.
+    unlabelled : bool, default=False
+        Whether rows may lack a label; `Chunk.known` then tells which have one.
     on_scan : callable or None, default=None
         Called with the share of the file read during the first pass, if there is one.
 
@@ -202,17 +300,20 @@ def open_table(
     [4] ['dog'] [8.]
     >>> folder.cleanup()
     """
-    path = _check_file(path)
-    source = _open_source(path, target, header)
-    names = [column.name for column in source.columns]
-    for name in (*text_columns, *ignore):
-        find_column(names, name, path)
+    source = open_source(path, header=header, kind=kind, limit=limit, labels=target)
+    place = target if source.label is None else source.label
+    if place is None:
+        raise TableError(
+            "the target is not given: name the column that holds the labels, --target COLUMN"
+        )
     return Table(
         source,
+        place,
         chunk_rows=chunk_rows,
         limit=limit,
         text_columns=text_columns,
         ignore=ignore,
+        unlabelled=unlabelled,
         on_scan=on_scan,
     )
 
@@ -262,35 +363,5 @@ def load_csv(
     ['cat', 'dog']
     >>> folder.cleanup()
     """
-    table = Table(CsvSource(_check_file(path), target, header)).load()
+    table = Table(CsvSource(check_file(path), header), target).load()
     return table.X, table.y
-
-
-def _open_source(path: Path, target: str | int | None, header: bool) -> Source:
-    suffix = path.suffix.lower()
-    if suffix == ".npz":
-        return NpzSource(path, "y" if target is None else str(target))
-    if suffix not in _CSV | _PARQUET | {".arff"}:
-        known = ", ".join(sorted(_CSV | _PARQUET | {".arff", ".npz"}))
-        raise TableError(f"{path.name}: unknown kind of file; known endings: {known}")
-    if target is None:
-        raise TableError(
-            "the target is not given: name the column that holds the labels, --target COLUMN"
-        )
-    if suffix in _CSV:
-        return CsvSource(path, target, header)
-    if suffix in _PARQUET:
-        return ParquetSource(path, target)
-    return ArffSource(path, target)
-
-
-def _check_file(path: str | Path) -> Path:
-    path = Path(path)
-    if not path.exists():
-        raise TableError(f"there is no file {str(path)!r}")
-    # A pipe cannot be read twice.
-    if not path.is_file():
-        raise TableError(f"{str(path)!r} is not a regular file")
-    if not path.stat().st_size:
-        raise TableError(f"{path.name} is empty")
-    return path

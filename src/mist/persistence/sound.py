@@ -249,6 +249,9 @@ def check_state(state: Any, n_codes: int) -> None:
         "products": packed_size(a) if options.products else 0,
     }
     fit(tree, TREE, sizes)
+    if state.began is not None:
+        fit(state, {"began": (np.float64, "began")}, sizes)
+        require(sizes["began"] == tree.counters[N_NODES], "it began with other nodes")
     _check_nodes(tree, d)
     live = _check_cells(tree, n_codes)
     _check_table(tree, live)

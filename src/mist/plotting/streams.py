@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from mist.evaluation import StreamResult, prequential_accuracy
+from mist.evaluation import StreamResult
 from mist.evaluation.metrics import window_length
 from mist.plotting.looks import axes_for, line_styles, mark_rows, names_as_they_are
 from mist.plotting.shares import add_colour_bar, draw_shares
@@ -84,7 +84,7 @@ def plot_accuracy(
     runs = _several(results)
     ax = axes_for(ax)
     for run, line in zip(runs, line_styles(len(runs)), strict=True):
-        rows, shares = _windowed(run.correct)
+        rows, shares = _windowed(run)
         ax.plot(rows, shares, label=short(run.model), **line)
     ax.set_ylim(-0.02, 1.02)
     ax.set_ylabel("accuracy")
@@ -273,13 +273,15 @@ def _matrix_of(result: StreamResult | ArrayLike) -> NDArray[np.float64]:
     return matrix
 
 
-def _windowed(correct: NDArray[np.bool_]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+def _windowed(run: StreamResult) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     # Only the points that are drawn: a cumulative sum would cost 8 bytes for each row.
-    n_rows = len(correct)
-    window = window_length(n_rows)
-    ends = np.unique(np.linspace(1, n_rows, min(n_rows, _CURVE_POINTS)).astype(np.int64))
-    shares = [prequential_accuracy(correct[max(0, end - window) : end]) for end in ends]
-    return ends, np.array(shares)
+    correct, each = run.correct, run.rows_per_answer
+    window = max(1, window_length(run.n_rows) // each)
+    ends = np.unique(
+        np.linspace(1, len(correct), min(len(correct), _CURVE_POINTS)).astype(np.int64)
+    )
+    shares = [correct[max(0, end - window) : end].mean() for end in ends]
+    return ends * each, np.array(shares)
 
 
 def _finish(
@@ -291,6 +293,6 @@ def _finish(
 ) -> None:
     # The last task ends where the plot does.
     given: Any = runs[0].boundaries[:-1] if borders is None else borders
-    mark_rows(ax, max(len(run.correct) for run in runs), given, labels)
+    mark_rows(ax, max(run.n_rows for run in runs), given, labels)
     if legend:
         ax.legend()

@@ -19,7 +19,7 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from mist.estimator import take_over, without_trace
+from mist.estimator import Saveable, take_over, without_trace
 from mist.onehot import codes_of, new_texts, write_one_hot
 from mist.tables import (
     Array,
@@ -52,7 +52,7 @@ _LEARNT = (
 )
 
 
-class StreamEncoder(TransformerMixin, BaseEstimator):
+class StreamEncoder(TransformerMixin, Saveable, BaseEstimator):
     """Turns tables of texts and numbers into numbers, and learns new categories as they come.
 
     A column of texts becomes one 0/1 column a category, called ``"column=text"``; a new category
@@ -218,7 +218,7 @@ class StreamEncoder(TransformerMixin, BaseEstimator):
         with without_trace(self):
             self._start()
             table = named_columns(X, "learning")
-            names = [*self._columns, *(name for name in table if name not in self._columns)]
+            names = list(dict.fromkeys([*self._columns, *table]))
             unnamed = self._columns and not hasattr(self, "feature_names_in_")
             if unnamed and len(names) > len(self._columns):
                 raise ValueError(

@@ -112,7 +112,7 @@ def _plots(section: Section, number: int) -> list[_Plot]:
     from mist.report.figures import accuracy_svg, growth_svg, matrices_svg
 
     results = section.results
-    n_rows = len(results[0].correct)
+    n_rows = results[0].n_rows
     window = window_length(n_rows)
     end = ", ".join(f"{r.model} {r.prequential_accuracy:.3f}" for r in results)
     accuracy = _Plot(
@@ -166,7 +166,7 @@ def _plots(section: Section, number: int) -> list[_Plot]:
 def _coincidence(results: Sequence[StreamResult]) -> str:
     groups: dict[bytes, list[str]] = {}
     for result in results:
-        groups.setdefault(np.packbits(result.correct).tobytes(), []).append(result.model)
+        groups.setdefault(result.correct.tobytes(), []).append(result.model)
     same = [" and ".join(models) for models in groups.values() if len(models) > 1]
     return f" The lines of {'; '.join(same)} coincide." if same else ""
 

@@ -29,7 +29,16 @@ from mist.engine.mixture import (
     new_component,
     new_mixture,
 )
-from mist.engine.state import M2, MEAN, Options, State, leaf_cells, packed_size
+from mist.engine.state import (
+    M2,
+    MEAN,
+    Options,
+    State,
+    append_cells,
+    leaf_cells,
+    packed_size,
+    reserve_cells,
+)
 
 Array = np.ndarray[Any, Any]
 
@@ -215,6 +224,36 @@ class MixtureModel(LeafModel):
         if olds:
             target.model.cells.total[new] = theirs.cells.total[old]
             target.model.cells.log_total[new] = theirs.cells.log_total[old]
+
+    def carry(self, state: State, out: State, share: float) -> None:
+        """Give a fork a share of every mixture; one that never answers need not pool covariances.
+
+        Once values are missing, components begin anew.
+        """
+        out.model = out.model._replace(growth=out.model.growth._replace(pool_always=-1.0))
+        if share > 0.0 and out.model.growth.most > 1 and state.missing is None:
+            out.carried = {}
+            for leaf in np.flatnonzero(state.tree.leaves.orphan[: len(out.tree.leaves)] == 0):
+                self._carry_leaf(state, out, int(leaf), share)
+        out.model.fresh[:] = np.inf
+
+    def _carry_leaf(self, state: State, out: State, leaf: int, share: float) -> None:
+        assert out.carried is not None
+        olds = leaf_cells(state.tree, leaf)
+        reserve_cells(out, len(olds))
+        codes = state.tree.cells.code[olds]
+        news = append_cells(out.tree, leaf, codes)
+        for code, old, new in zip(codes.tolist(), olds.tolist(), news.tolist(), strict=True):
+            self.copy_cell(state, old, out, new, with_trials=False)
+            components.scale_components(out, new, share, share)
+            parts = reduction.parts_of(out, new)
+            out.carried[leaf, code] = np.array([parts.masses, parts.weights])
+        # Factors take the variances of the class, which the fork itself does not know yet.
+        out.tree.stats[news] = state.tree.stats[olds]
+        out.tree.cells.weight[news] = state.tree.cells.weight[olds]
+        self.refresh(out, leaf)
+        out.tree.stats[news] = 0.0
+        out.tree.cells.weight[news] = 0.0
 
     def merge(self, state: State, cell: int, other: State, other_cell: int) -> None:
         """Join components of both until a class has no more than it may have."""

@@ -1,0 +1,116 @@
+"""``mist predict``: a saved model on rows of the same kind."""
+
+from __future__ import annotations
+
+import csv
+import math
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TextIO
+
+import numpy as np
+from rich.console import Console
+
+from mist.commands.checkpoint import load_run
+from mist.commands.output import check_output
+from mist.commands.stopping import stopping
+from mist.files import replacing
+from mist.io import Chunk, find_files, is_live
+from mist.io.applying import apply_encoding
+
+__all__ = ["PredictOptions", "predict"]
+
+
+@dataclass(frozen=True)
+class PredictOptions:
+    """The options of ``mist predict``, named as on the command line.
+
+    Examples
+    --------
+    >>> PredictOptions(Path("model.mist"), ["new.csv"]).out is None
+    True
+    """
+
+    model: Path
+    files: Sequence[str]
+    out: Path | None = None
+    header: bool = True
+    kind: str | None = None
+    chunk_rows: int = 10_000
+
+
+def predict(options: PredictOptions) -> None:
+    """Write the prediction of every row and how probable it is.
+
+    Parameters
+    ----------
+    options : PredictOptions
+        What to do.
+
+    Raises
+    ------
+    ValueError
+        If the model or the rows cannot be read; a file of predictions is then as it was before.
+    """
+    live = is_live(options.files)
+    sources = [] if live else [found.path for found in find_files(options.files)]
+    check_output(options.out, [options.model, *sources])
+    model, encoding = load_run(options.model)
+    chunks = apply_encoding(
+        encoding,
+        options.files,
+        chunk_rows=options.chunk_rows,
+        header=options.header,
+        kind=options.kind,
+    )
+    done = labelled = hits = 0
+    with _writing(options.out, live) as handle, stopping(live) as stop:
+        writer = csv.writer(handle)
+        writer.writerow(["row", "label", "prediction", "probability"])
+        for chunk in chunks:
+            if len(chunk.y):
+                labels, (predictions, shares) = chunk.labels(), _answer(model, chunk)
+                writer.writerows(zip(chunk.places(), labels, predictions, shares, strict=True))
+                done += len(labels)
+                labelled += sum(label != "" for label in labels)
+                hits += sum(a == b for a, b in zip(labels, predictions, strict=True))
+                if live:
+                    handle.flush()
+            if stop.wanted:
+                break
+    accuracy = hits / labelled if labelled else math.nan
+    told = f", accuracy {accuracy:.3f} on {labelled:,} with a label" if labelled else ""
+    Console(stderr=True, highlight=False).print(f"{done:,} rows predicted{told}", soft_wrap=True)
+
+
+def _answer(model: Any, chunk: Chunk) -> tuple[list[Any], list[float]]:
+    """The most probable class of each row, and its probability."""
+    X: Any = chunk.X
+    by_name = isinstance(X, dict) or hasattr(model, "feature_names_in_")
+    if by_name and not isinstance(X, dict):
+        X = dict(zip(chunk.names, X.T, strict=True))
+    labels = (model.predict_many if by_name else model.predict)(X)
+    shares = (model.predict_proba_many if by_name else model.predict_proba)(X)
+    places = np.searchsorted(model.classes_, labels)
+    return labels.tolist(), shares[np.arange(len(labels)), places].tolist()
+
+
+@contextmanager
+def _writing(path: Path | None, live: bool) -> Iterator[TextIO]:
+    """Where predictions go; a file is there once it is whole, of a live stream at once."""
+    if path is None:
+        yield sys.stdout
+    elif live:
+        with path.open("w", newline="", encoding="utf-8") as handle:
+            yield handle
+    else:
+        with replacing(path) as file:
+            import io
+
+            text = io.TextIOWrapper(file, encoding="utf-8", newline="", write_through=True)
+            yield text
+            text.flush()
+            text.detach()

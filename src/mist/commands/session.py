@@ -1,0 +1,114 @@
+"""Models that go over one stream together, row after row."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from mist.commands.trial import Trial
+from mist.io import Chunk
+from mist.presets import PRESETS
+from mist.report import Section
+
+__all__ = ["Session"]
+
+
+class Session:
+    """Test-then-train of several models on the same rows.
+
+    Parameters
+    ----------
+    models : mapping of str to model
+        Models by the names of their presets.
+    state : mapping or None, default=None
+        What `state` told in an earlier run, which this one continues.
+
+    Attributes
+    ----------
+    done : int
+        Rows taken so far.
+    models : dict
+        The models by name.
+    """
+
+    def __init__(self, models: Mapping[str, Any], state: Mapping[str, Any] | None = None) -> None:
+        self.done = 0 if state is None else state["done"]
+        self.models = dict(models)
+        self._first_rows: dict[Any, int] = {} if state is None else state["first_rows"]
+        states = {} if state is None else state["trials"]
+        self._trials = {
+            name: Trial(model, PRESETS[name].title, states.get(name))
+            for name, model in models.items()
+        }
+        self._before = self.done
+        self._start = perf_counter()
+
+    @property
+    def learnt(self) -> int:
+        """Rows learnt so far; those without a label are not among them."""
+        return next(iter(self._trials.values())).learnt
+
+    def state(self) -> dict[str, Any]:
+        """All but the models, as plain values and arrays."""
+        return {
+            "done": self.done,
+            "first_rows": self._first_rows,
+            "trials": {name: trial.state() for name, trial in self._trials.items()},
+        }
+
+    def learn(self, chunk: Chunk) -> list[list[Any]]:
+        """Let each model predict, then learn some rows.
+
+        Parameters
+        ----------
+        chunk : Chunk
+            The next rows.
+
+        Returns
+        -------
+        list of list
+            The predictions of each model.
+        """
+        learnt = chunk.y if chunk.known is None else chunk.y[chunk.known]
+        for label, row in zip(*np.unique(learnt, return_index=True), strict=True):
+            self._first_rows.setdefault(label.item(), self.learnt + int(row))
+        answers = [trial.advance(chunk.X, chunk.y, chunk.known) for trial in self._trials.values()]
+        self.done += len(chunk.y)
+        return answers
+
+    def note(self) -> str:
+        """How far it is, how fast and how good."""
+        rate = (self.done - self._before) / max(perf_counter() - self._start, 1e-9)
+        shares = "  ".join(f"{name} {trial.accuracy:.3f}" for name, trial in self._trials.items())
+        return f"{self.done:,} rows  {rate:,.0f} rows/s  accuracy {shares}"
+
+    def section(self, name: str, n_columns: int, seed: int) -> Section:
+        """Gather what was measured for the report.
+
+        Parameters
+        ----------
+        name : str
+            Name of the table.
+        n_columns : int
+            Columns that were learnt.
+        seed : int
+            Seed of the models.
+
+        Returns
+        -------
+        Section
+            With a border at the first row of each class but the first.
+        """
+        bare = self.done - self.learnt
+        borders = sorted((row, str(label)) for label, row in self._first_rows.items() if row)
+        return Section(
+            name,
+            f"{self.done:,} rows, {n_columns} columns, {len(self._first_rows)} classes."
+            + (f" {bare:,} rows had no label and were predicted only." if bare else ""),
+            [trial.result(name, seed) for trial in self._trials.values()],
+            np.array([row for row, _ in borders], dtype=np.int64),
+            [label for _, label in borders],
+        )

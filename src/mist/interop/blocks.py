@@ -1,0 +1,183 @@
+"""What Dask and Parquet hand over, as blocks of rows that are read one at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from os import PathLike
+from pathlib import Path
+from typing import Any, NamedTuple
+
+__all__ = ["Block", "Cut", "as_blocks", "cuts_of", "read"]
+
+
+class Block(NamedTuple):
+    """Rows that are read together: a row group of a Parquet file, or a partition.
+
+    Attributes
+    ----------
+    rows : int
+        How many.
+    source : object
+        Where they are: `RowGroup`, or something that Dask computes.
+    """
+
+    rows: int
+    source: Any
+
+
+class RowGroup(NamedTuple):
+    """A row group of a Parquet file."""
+
+    path: str
+    number: int
+
+
+class Cut(NamedTuple):
+    """Rows of a block, from ``start`` on and before ``stop``."""
+
+    block: int
+    start: int
+    stop: int
+
+
+def as_blocks(
+    data: Any, y: Any, target: Any, lengths: Callable[[Sequence[Any]], Sequence[int]]
+) -> list[Block]:
+    """Find the blocks of some data, in order.
+
+    Parameters
+    ----------
+    data : path, sequence of paths, Dask data frame or Dask array
+        As for `mist.interop.dask.fit_stream`.
+    y : Dask array or None
+        The labels beside an array.
+    target : str or None
+        The label column of files and frames.
+    lengths : callable
+        Counts the rows of delayed frames.
+
+    Returns
+    -------
+    list of Block
+        Those without rows are left out.
+
+    Raises
+    ------
+    ValueError
+        If there is no Parquet file or no such column, or what is needed beside the data is missing.
+    """
+    files = _paths(data)
+    if (y is None) == (target is None) or (files and y is not None):
+        raise ValueError(
+            "give target, the name of the label column, with Parquet files and data frames, "
+            "and y, a Dask array, with a Dask array"
+        )
+    if files:
+        blocks = list(_row_groups(files, str(target)))
+    elif target is not None:
+        if target not in data.columns:
+            raise ValueError(f"the data frame has no column {target!r}: {list(data.columns)[:8]}")
+        parts = data.to_delayed()
+        blocks = [Block(int(n), part) for n, part in zip(lengths(parts), parts, strict=True)]
+    else:
+        blocks = _array_blocks(data, y)
+    return [block for block in blocks if block.rows]
+
+
+def _paths(data: Any) -> list[Path]:
+    """The Parquet files that are meant, in order; none if the data are no paths."""
+    if isinstance(data, str | PathLike):
+        data = [data]
+    if not (isinstance(data, Sequence) and all(isinstance(f, str | PathLike) for f in data)):
+        return []
+    files = []
+    for path in map(Path, data):
+        inside = sorted(path.rglob("*.parquet")) if path.is_dir() else [path]
+        if not inside or not all(file.is_file() for file in inside):
+            raise ValueError(f"{path} is neither a Parquet file nor a folder that holds some")
+        files += inside
+    if not files:
+        raise ValueError("the list of Parquet files is empty")
+    return files
+
+
+def _row_groups(files: Sequence[Path], target: str) -> Iterator[Block]:
+    try:
+        from pyarrow import ArrowException
+        from pyarrow.parquet import ParquetFile
+    except ImportError as error:
+        raise ImportError(
+            "Parquet files need pyarrow: pip install 'mist-tree[frames]'", name="pyarrow"
+        ) from error
+    for path in files:
+        try:
+            with ParquetFile(path) as file:
+                names, metadata = file.schema_arrow.names, file.metadata
+        except ArrowException as error:
+            raise ValueError(f"{path} is no Parquet file: {error}") from error
+        if target not in names:
+            raise ValueError(f"{path} has no column {target!r}: {names[:8]}")
+        for number in range(metadata.num_row_groups):
+            rows = metadata.row_group(number).num_rows
+            # Workers may stand in other folders.
+            yield Block(rows, RowGroup(str(path.resolve()), number))
+
+
+def _array_blocks(X: Any, y: Any) -> list[Block]:
+    from dask.delayed import delayed
+
+    if any(n != n for n in X.chunks[0]):
+        X = X.compute_chunk_sizes()
+    if any(n != n for n in y.chunks[0]):
+        y = y.compute_chunk_sizes()
+    if X.ndim != 2 or y.ndim != 1 or len(X) != len(y):
+        raise ValueError(f"X must have shape (n, d) and y (n,), got {X.shape} and {y.shape}")
+    X = X.rechunk({1: -1})
+    y = y.rechunk((X.chunks[0],))
+    pairs = zip(X.chunks[0], X.to_delayed().ravel(), y.to_delayed(), strict=True)
+    return [Block(int(n), delayed(_pair)(rows, labels)) for n, rows, labels in pairs]
+
+
+def _pair(X: Any, y: Any) -> tuple[Any, Any]:
+    return X, y
+
+
+def read(block: Any, target: Any, start: int, stop: int) -> tuple[Any, Any]:
+    """Rows and labels of a part of a block.
+
+    Parameters
+    ----------
+    block : RowGroup, data frame, or tuple of arrays
+        As a worker gets it: a `Block.source`, computed.
+    target : str or None
+        The label column, if it is among the columns.
+    start, stop : int
+        Which rows.
+    """
+    if isinstance(block, RowGroup):
+        from pyarrow.parquet import ParquetFile
+
+        with ParquetFile(block.path) as file:
+            block = file.read_row_group(block.number).slice(start, stop - start).to_pandas()
+    elif isinstance(block, tuple):
+        return block[0][start:stop], block[1][start:stop]
+    else:
+        block = block.iloc[start:stop]
+    return block.drop(columns=target), block[target].to_numpy()
+
+
+def cuts_of(blocks: Sequence[Block], first: int, last: int) -> list[Cut]:
+    """The rows from ``first`` on and before ``last``, block by block.
+
+    Examples
+    --------
+    >>> cuts_of([Block(10, None), Block(5, None)], 8, 12)
+    [Cut(block=0, start=8, stop=10), Cut(block=1, start=0, stop=2)]
+    """
+    cuts, begin = [], 0
+    for number, block in enumerate(blocks):
+        start, stop = max(first - begin, 0), min(last - begin, block.rows)
+        if start < stop:
+            cuts.append(Cut(number, start, stop))
+        begin += block.rows
+    return cuts

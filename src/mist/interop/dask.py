@@ -1,0 +1,216 @@
+"""A model that learns on a Dask cluster: workers summarise rows, the driver grows the tree.
+
+Needs dask.distributed: ``pip install 'mist-tree[dask]'``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from copy import deepcopy
+from functools import partial
+from itertools import pairwise
+from typing import Any, TypeVar
+
+from mist.classifier import MistClassifier
+from mist.forest import MistForest
+from mist.interop.blocks import Block, as_blocks, cuts_of, read
+
+try:
+    import distributed
+except ImportError as error:
+    raise ImportError(
+        "mist.interop.dask needs dask.distributed: pip install 'mist-tree[dask]'",
+        name="distributed",
+    ) from error
+
+__all__ = ["fit_stream"]
+
+_LEAST_PART = 10_000
+"""Rows below which a round is not divided further."""
+
+_MOST_IN_PART = 250_000
+"""Rows of a part, if nothing else is said."""
+
+_Model = TypeVar("_Model", MistClassifier, MistForest)
+
+
+def fit_stream(
+    model: _Model,
+    data: Any,
+    y: Any = None,
+    *,
+    target: Any = None,
+    client: Any = None,
+    parts: int = 8,
+    first_round: int = 10_000,
+    largest_round: int | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> _Model:
+    """Learn rows on a cluster, in rounds between which the tree may grow.
+
+    In each round the workers get the tree as it stands and learn one part of the round's rows each
+    into a fork of it, which never splits. What they have learnt is merged two by two and added to
+    the model, and then every leaf that is due is examined for a split. A round has as many rows as
+    were learnt before it, so the tree can grow early and often and there are few rounds all the
+    same.
+
+    Parameters
+    ----------
+    model : MistClassifier or MistForest
+        Learns on; it need not be fitted.
+    data : path, sequence of paths, Dask data frame or Dask array
+        A Parquet file, a folder of them (in the order of their names) or a list: they are read by
+        the workers, a row group at a time, under the same paths as here. Or a Dask data frame,
+        whose partitions are counted first; or a Dask array of shape (n, d).
+    y : Dask array, shape (n,), or None
+        Labels beside a Dask array.
+    target : str or None
+        The label column of files and data frames; all other columns are learnt.
+    client : distributed.Client or None
+        The cluster; None for the client in use.
+    parts : int, default=8
+        Parts of a round, so at most as many workers have work at a time. The model depends on it,
+        but neither on the number of workers nor on how the data are divided.
+    first_round : int, default=10_000
+        Rows of the first round.
+    largest_round : int or None, default=None
+        Most rows of a round; None for 250,000 a part. Trees that split on a schedule, or that shall
+        split soon, need small rounds: what a leaf has learnt in a round is examined once.
+    progress : callable or None
+        Called after each round with the rows learnt and the rows in all.
+
+    Returns
+    -------
+    MistClassifier or MistForest
+        ``model``.
+
+    Raises
+    ------
+    ValueError
+        If there is no client, the data are not as described, or a row is refused as by
+        ``partial_fit``. Rounds that ended before stay learnt.
+    distributed.KilledWorker
+        If the same rows killed several workers.
+
+    Notes
+    -----
+    A part is a pure function of the tree and the rows: Dask does it again if a worker dies, and
+    nothing is lost. The result is bit for bit the same for any number of workers and partitions.
+    Compared with rows learnt one after another, sums agree but for rounding and quantiles within
+    the error of the sketches; the components of a mixture go on in every part from a share of what
+    they were, and are joined again; and splits come at the end of a round.
+
+    Examples
+    --------
+    >>> import distributed
+    >>> from mist import MistClassifier
+    >>> with distributed.Client(n_workers=2) as client:  # doctest: +SKIP
+    ...     model = fit_stream(MistClassifier(), "rows/", target="label", client=client)
+    """
+    if not isinstance(model, MistClassifier | MistForest):
+        raise TypeError(f"model must be a MistClassifier or a MistForest, got {model!r}")
+    for name, value in (("parts", parts), ("first_round", first_round)):
+        if value < 1:
+            raise ValueError(f"{name}={value} must be at least 1")
+    largest = parts * _MOST_IN_PART if largest_round is None else largest_round
+    if largest < 1:
+        raise ValueError(f"largest_round={largest_round} must be None or at least 1")
+    client = _client() if client is None else client
+    blocks = as_blocks(data, y, target, partial(_lengths, client))
+    if not blocks:
+        raise ValueError("there are no rows to learn")
+    total = sum(block.rows for block in blocks)
+    start = client.submit(read, _source(client, blocks[0]), target, 0, 1, pure=False)
+    _meet(model, *start.result())
+    for number, (first, last) in enumerate(_rounds(total, first_round, largest)):
+        n = max(1, min(parts, (last - first) // _LEAST_PART))
+        edges = [first + (last - first) * i // n for i in range(n + 1)]
+        _learn_round(model, client, blocks, edges, target, number * parts)
+        if progress is not None:
+            progress(last, total)
+    return model
+
+
+def _client() -> Any:
+    try:
+        return distributed.get_client()
+    except ValueError as error:
+        raise ValueError(
+            "there is no Dask client: make one, such as distributed.Client(n_workers=2), and give "
+            "it as client"
+        ) from error
+
+
+def _lengths(client: Any, frames: Sequence[Any]) -> list[int]:
+    from dask.delayed import delayed
+
+    return list(client.gather(client.compute([delayed(len)(frame) for frame in frames])))
+
+
+def _source(client: Any, block: Block) -> Any:
+    """A block as an argument of a task."""
+    return client.compute(block.source) if hasattr(block.source, "dask") else block.source
+
+
+def _meet(model: Any, X: Any, labels: Any) -> None:
+    """Let a model know the columns, and the label, of a row that it does not learn yet."""
+    if isinstance(model, MistForest):
+        model._admit(lambda tree: tree._admit(X, labels, None, None))
+    else:
+        model._admit(X, labels, None, None)
+
+
+def _rounds(total: int, first: int, largest: int) -> Iterator[tuple[int, int]]:
+    """First row of each round, and the row behind its last."""
+    done = 0
+    while done < total:
+        stop = min(total, done + min(max(first, done), largest))
+        yield done, stop
+        done = stop
+
+
+def _learn_round(
+    model: Any, client: Any, blocks: Sequence[Block], edges: Sequence[int], target: Any, number: int
+) -> None:
+    """Learn the rows between the first and the last edge, those between two edges together."""
+    # A task can be done again wherever its result is lost; what is scattered cannot.
+    fork = model._fork(number, 1.0 / (len(edges) - 1))
+    tree = client.submit(_given, fork, pure=False)
+    cuts = [cuts_of(blocks, *pair) for pair in pairwise(edges)]
+    sources = {cut.block: _source(client, blocks[cut.block]) for part in cuts for cut in part}
+    summaries = [
+        client.submit(
+            _summary,
+            tree,
+            number + i,
+            target,
+            [(cut.start, cut.stop) for cut in part],
+            *(sources[cut.block] for cut in part),
+            pure=False,
+        )
+        for i, part in enumerate(cuts)
+    ]
+    while len(summaries) > 1:
+        pairs = zip(summaries[::2], summaries[1::2], strict=False)
+        merged = [client.submit(_both, one, other, pure=False) for one, other in pairs]
+        summaries = merged + summaries[2 * len(merged) :]
+    model.merge(summaries[0].result())
+    model._split_where_due()
+
+
+def _given(tree: Any) -> Any:
+    return tree
+
+
+def _summary(tree: Any, number: int, target: Any, rows: Sequence[Any], *blocks: Any) -> Any:
+    """A fork of the tree that has learnt some rows."""
+    part = deepcopy(tree)
+    part._renumber(number)
+    for (start, stop), block in zip(rows, blocks, strict=True):
+        part.partial_fit(*read(block, target, start, stop))
+    return part
+
+
+def _both(one: Any, other: Any) -> Any:
+    """What both know; neither is changed, for Dask may need it again."""
+    return deepcopy(one).merge(other)

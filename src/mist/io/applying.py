@@ -1,0 +1,116 @@
+"""Rows for a model that was trained on other rows: read and encoded as those were."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from mist.io.encode import Chunk, Encoder
+from mist.io.growing import GrowingEncoder
+from mist.io.live import Records
+from mist.io.livetable import is_live, open_stream
+from mist.io.opening import open_source
+from mist.io.source import Batch, Cells, Column, TableError
+from mist.io.table import naming
+from mist.io.targets import Targets
+
+__all__ = ["apply_encoding"]
+
+_Encode = Callable[[Records, str], Chunk]
+
+
+def apply_encoding(
+    encoding: Mapping[str, Any],
+    paths: Sequence[str],
+    *,
+    chunk_rows: int = 10_000,
+    header: bool = True,
+    kind: str | None = None,
+) -> Iterator[Chunk]:
+    """Read rows for a trained model.
+
+    Parameters
+    ----------
+    encoding : mapping
+        What the table of the training told by ``plain``.
+    paths : sequence of str
+        Files, or one stream that is read once.
+    chunk_rows : int, default=10_000
+        Most rows in a chunk.
+    header : bool, default=True
+        Whether delimited text begins with the names of its columns.
+    kind : str or None, default=None
+        What the files are, whatever their names end in.
+
+    Yields
+    ------
+    Chunk
+        Columns as the model learnt them, by position or by name; labels where there are some. Of a
+        stream one without rows when none come for a while.
+
+    Raises
+    ------
+    TableError
+        If the rows cannot be read, or lack a column that the model learnt.
+    """
+    needed, encode = _encoder(encoding)
+    if is_live(paths):
+        source = open_stream(paths[0], kind, header)
+        checked = False
+        try:
+            for records in source.batches(chunk_rows):
+                if len(records.rows) and not checked:
+                    checked = True
+                    _check(source.name, source.fixed, needed)
+                yield encode(records, "")
+        finally:
+            source.close()
+        return
+    table = open_source(paths, header=header, kind=kind, labels=encoding["target"])
+    names = [column.name for column in table.columns]
+    _check(table.path.name, None if table.sparse else names, needed)
+    for batch in table.batches(chunk_rows):
+        records = Records(batch.rows, dict(zip(names, batch.columns, strict=True)))
+        with naming(batch.file):
+            chunk = encode(records, batch.file)
+        yield chunk
+
+
+def _check(name: str, names: Sequence[str] | None, needed: Sequence[str]) -> None:
+    lacking = [] if names is None else [column for column in needed if column not in names]
+    if lacking:
+        raise TableError(
+            f"{name} has no column {lacking[0]!r}, which the model has learnt; leave its cells "
+            "empty if nothing is known of it"
+        )
+
+
+def _encoder(encoding: Mapping[str, Any]) -> tuple[Sequence[str], _Encode]:
+    """Columns that have to be there, and what turns records into a chunk."""
+    target = encoding["target"]
+    if "columns" in encoding:
+        encoder = Encoder.of_plain(encoding)
+        names = [*encoding["columns"], target]
+
+        def by_place(records: Records, file: str) -> Chunk:
+            columns = [_cells(records, name) for name in names]
+            return encoder.encode(Batch(records.rows, columns, 0.0, file), allow_new=True)
+
+        return encoding["columns"], by_place
+    growing = GrowingEncoder()
+    growing.restore(encoding)
+    targets = Targets(Column(target), unlabelled=True)
+    targets.integers = encoding.get("integers")
+
+    def by_name(records: Records, file: str) -> Chunk:
+        y, known = targets.read(_cells(records, target), records.rows)
+        X = growing.apply(records)
+        return Chunk(X, y, tuple(growing.names), records.rows, 0.0, known, file)
+
+    return (), by_name
+
+
+def _cells(records: Records, name: str) -> Cells:
+    return records.columns.get(name, np.full(len(records.rows), np.nan))

@@ -1,0 +1,197 @@
+"""JSON lines: one object a line, its keys the columns, which may come and go."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from mist.io.source import MISSING, Batch, Cells, Column, Source, TableError
+from mist.io.text import open_text
+
+__all__ = ["JsonlSource", "gather", "parse_line", "read_objects"]
+
+
+class JsonlSource(Source):
+    """A file of JSON lines.
+
+    The file is read once when it is opened, to learn the keys. A key whose values are mostly
+    texts or booleans is a column of texts.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    limit : int or None
+        Rows that will be read; None for all.
+
+    Raises
+    ------
+    TableError
+        If a line is no JSON object, or a value is a list or an object.
+    """
+
+    sparse = True
+
+    def __init__(self, path: Path, limit: int | None = None) -> None:
+        self.path = path
+        self._limit = limit
+        # By key: how many of its values are numbers, and how many texts.
+        counts: dict[str, list[int]] = {}
+        with open_text(path) as text:
+            for _, record in islice(read_objects(text.lines), limit):
+                for key, value in record.items():
+                    seen = counts.setdefault(key, [0, 0])
+                    if not _is_missing(value):
+                        seen[isinstance(value, bool | str)] += 1
+        if not counts:
+            raise TableError(f"{path.name} is empty")
+        self.columns = tuple(Column(key, _kind(*seen)) for key, seen in counts.items())
+
+    def batches(self, size: int) -> Iterator[Batch]:
+        """Yield the rows from the first one on, at most `size` at a time."""
+        with open_text(self.path) as text:
+            objects = islice(read_objects(text.lines), self._limit)
+            while group := list(islice(objects, size)):
+                lines, records = zip(*group, strict=True)
+                columns = gather(records, [column.name for column in self.columns])
+                yield Batch(np.array(lines, dtype=np.int64), columns, text.share())
+
+
+def read_objects(lines: Iterable[str]) -> Iterator[tuple[int, dict[str, Any]]]:
+    r"""Parse JSON lines; blank lines are skipped, but counted.
+
+    Parameters
+    ----------
+    lines : iterable of str
+        The lines.
+
+    Yields
+    ------
+    line : int
+        Number of the line, counted from 1.
+    record : dict
+        Its object.
+
+    Raises
+    ------
+    TableError
+        If a line is no JSON object, or a value is a list or an object.
+
+    Examples
+    --------
+    >>> list(read_objects(['{"a": 1}\n', "\n", '{"a": null, "b": "x"}\n']))
+    [(1, {'a': 1}), (3, {'a': None, 'b': 'x'})]
+    """
+    for number, line in enumerate(lines, start=1):
+        if not line.isspace():
+            yield number, parse_line(line, number)
+
+
+def parse_line(line: str | bytes, number: int) -> dict[str, Any]:
+    """Parse the object of one row.
+
+    Parameters
+    ----------
+    line : str or bytes
+        JSON text.
+    number : int
+        Number of the row, for messages.
+
+    Returns
+    -------
+    dict
+        The object.
+
+    Raises
+    ------
+    TableError
+        If it is no JSON object, or a value is a list or an object.
+    """
+    try:
+        record = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise TableError(f"row {number}: no JSON: {error}") from error
+    if not isinstance(record, dict):
+        raise TableError(
+            f'row {number}: a row has to be an object, {{"column": value, ...}}, '
+            f"not {_NOUNS[type(record)]}"
+        )
+    for key, value in record.items():
+        if isinstance(value, list | dict):
+            raise TableError(
+                f"row {number}, column {key!r}: {_NOUNS[type(value)]} is no cell; only numbers, "
+                "texts, true, false and null are read: give every value a key of its own"
+            )
+    return record
+
+
+_NOUNS = {
+    list: "a list",
+    dict: "an object",
+    str: "a text",
+    int: "a number",
+    float: "a number",
+    bool: "true or false",
+    type(None): "null",
+}
+
+
+def gather(records: Sequence[Mapping[str, Any]], names: Iterable[str]) -> list[Cells]:
+    """Turn objects into columns.
+
+    Parameters
+    ----------
+    records : sequence of mapping
+        Objects with plain values.
+    names : iterable of str
+        The keys that are wanted.
+
+    Returns
+    -------
+    list of Cells
+        For each name an array of numbers where all values are numbers or missing, else texts.
+
+    Examples
+    --------
+    >>> gather([{"a": 1, "b": "x"}, {"b": True}], "ab")
+    [array([ 1., nan]), ['x', 'true']]
+    """
+    return [_cells([record.get(name) for record in records]) for name in names]
+
+
+def _cells(values: list[Any]) -> Cells:
+    kinds = set(map(type, values))
+    try:
+        if kinds == {int}:
+            return np.array(values, dtype=np.int64)
+        if kinds <= {int, float, type(None)}:
+            # None becomes NaN.
+            return np.array(values, dtype=np.float64)
+    except OverflowError:
+        pass
+    return [_text(value) for value in values]
+
+
+def _text(value: Any) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return str(value)
+
+
+def _is_missing(value: Any) -> bool:
+    return value is None or (isinstance(value, str) and value.strip() in MISSING)
+
+
+def _kind(numbers: int, texts: int) -> Literal["number", "text", "open"]:
+    if numbers == texts == 0:
+        return "open"
+    return "text" if texts > numbers else "number"

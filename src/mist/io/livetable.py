@@ -1,0 +1,309 @@
+"""A live source as a stream of chunks."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mist.io.encode import Chunk
+from mist.io.growing import GrowingEncoder
+from mist.io.kafka import KafkaSource
+from mist.io.live import LiveSource, Records
+from mist.io.pipe import is_pipe, open_pipe
+from mist.io.source import Cells, Column, TableError, find_column
+from mist.io.targets import Targets
+
+__all__ = ["LiveTable", "is_live", "open_live", "open_stream"]
+
+_KAFKA = "kafka://"
+_TRIED = 1000
+"""Rows among which there has to be a label, if columns are not known beforehand."""
+
+
+class LiveTable:
+    """Rows of a stream that is read once, as chunks with columns by name.
+
+    Made by :func:`open_live`.
+
+    Parameters
+    ----------
+    source : LiveSource
+        The stream.
+    target : str
+        The label column.
+    text_columns : collection of str, default=()
+        Columns that are texts, whatever their cells look like.
+    ignore : collection of str, default=()
+        Columns to leave out.
+    unlabelled : bool, default=True
+        Whether rows may lack a label.
+    limit : int or None, default=None
+        Stop after so many rows.
+
+    Attributes
+    ----------
+    name : str
+        What the stream is called.
+    target : str
+        Name of the label column.
+    categorical : tuple of int
+        Empty: which columns will be texts is not known beforehand.
+    settled : bool
+        Whether all rows that the source has handed over are in the chunks so far; else `position`
+        is that of some rows before.
+    """
+
+    categorical: tuple[int, ...] = ()
+
+    def __init__(
+        self,
+        source: LiveSource,
+        target: str,
+        *,
+        text_columns: Collection[str] = (),
+        ignore: Collection[str] = (),
+        unlabelled: bool = True,
+        limit: int | None = None,
+    ) -> None:
+        self.name = source.name
+        self.target = target
+        self._source = source
+        self._text_columns = text_columns
+        self._ignore = ignore
+        self._unlabelled = unlabelled
+        self._limit = limit
+        self.settled = True
+        self._encoder: GrowingEncoder | None = None
+        self._targets: Targets | None = None
+        self._restored: Mapping[str, Any] | None = None
+        self._position: Any = None
+        self._seen: set[str] = set()
+        self._rows = 0
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the encoded columns so far."""
+        return () if self._encoder is None else tuple(self._encoder.names)
+
+    def chunks(self, size: int, position: Any = None, skip: int = 0) -> Iterator[Chunk]:
+        """Yield rows as they come, and a chunk without rows when none come for a while.
+
+        Parameters
+        ----------
+        size : int
+            Most rows in a chunk.
+        position : object
+            Where to begin, from `position` of an earlier run; None for where the source begins.
+        skip : int
+            Rows to leave out.
+
+        Yields
+        ------
+        Chunk
+            ``X`` is a mapping of names to columns, and ``fraction`` is 0.
+        """
+        if position is not None:
+            self._source.resume(position)
+            self._position = position
+        limit = None if self._limit is None else skip + self._limit
+        try:
+            for records in self._source.batches(size, limit):
+                if skip:
+                    records, skip = _behind(records, skip)
+                if not len(records.rows):
+                    yield Chunk({}, np.zeros(0), self.names, records.rows, 0.0)
+                    continue
+                chunks = list(self._encode(records))
+                self.settled = False
+                yield from chunks[:-1]
+                # Taken now: the source may already read on when the last chunk is learnt.
+                self._position = self._source.position()
+                self.settled = True
+                yield chunks[-1]
+        finally:
+            self._source.close()
+
+    def position(self) -> Any:
+        """Where the stream can be taken up again; None if it cannot tell."""
+        return self._position
+
+    def acknowledge(self) -> None:
+        """All rows up to `position` have been learnt and need not come again."""
+        self._source.acknowledge(self._position)
+
+    def plain(self) -> dict[str, Any]:
+        """How rows are encoded, as plain values that can be written to a file."""
+        if self._encoder is None or self._targets is None:
+            return dict(self._restored or GrowingEncoder().plain(), target=self.target)
+        integers = self._targets.integers
+        return {"target": self.target, "integers": integers, **self._encoder.plain()}
+
+    def restore(self, plain: Mapping[str, Any]) -> None:
+        """Encode rows as an earlier run did that told `plain`."""
+        self._restored = plain
+        self.target = plain["target"]
+
+    def _encode(self, records: Records) -> Iterator[Chunk]:
+        if self._encoder is None or self._targets is None:
+            self._begin(self._source.fixed)
+        assert self._encoder is not None
+        assert self._targets is not None
+        self._check_target(records)
+        cells: Cells = records.columns.get(self.target, np.full(len(records.rows), np.nan))
+        y, known = self._targets.read(cells, records.rows)
+        for rows, X in self._encoder.encode(records):
+            there = None if known is None else known[rows]
+            yield Chunk(X, y[rows], self.names, records.rows[rows], 0.0, there)
+
+    def _begin(self, fixed: Sequence[str] | None) -> None:
+        if fixed is not None:
+            where = Path(self.name)
+            self.target = fixed[find_column(fixed, self.target, where)]
+            for name in (*self._text_columns, *self._ignore):
+                find_column(fixed, name, where)
+        self._targets = Targets(
+            Column(self.target),
+            as_texts=self.target in self._text_columns,
+            unlabelled=self._unlabelled,
+        )
+        self._encoder = GrowingEncoder(self._text_columns, {self.target, *self._ignore})
+        if self._restored is not None:
+            self._encoder.restore(self._restored)
+            self._targets.integers = self._restored.get("integers")
+
+    def _check_target(self, records: Records) -> None:
+        """Do not wait for ever for a column of labels that was misspelt."""
+        if self._rows > _TRIED:
+            return
+        self._rows += len(records.rows)
+        self._seen.update(records.columns)
+        if self.target in self._seen:
+            self._rows = _TRIED + 1
+        elif self._rows > _TRIED:
+            close = [name for name in self._seen if name.casefold() == self.target.casefold()]
+            close = close or difflib.get_close_matches(self.target, self._seen, n=1)
+            hint = f"; did you mean {close[0]!r}?" if close else ""
+            raise TableError(
+                f"{self.name}: no row so far has the column {self.target!r} with the labels{hint}"
+            )
+
+
+def is_live(paths: Sequence[str]) -> bool:
+    """Whether a stream is named that can be read only once: standard input, a pipe, a topic.
+
+    Parameters
+    ----------
+    paths : sequence of str
+        What the user gave.
+
+    Returns
+    -------
+    bool
+        True if so.
+
+    Raises
+    ------
+    TableError
+        If such a stream is named beside something else.
+
+    Examples
+    --------
+    >>> is_live(["-"]), is_live(["kafka://host:9092/topic"]), is_live(["a.csv", "b.csv"])
+    (True, True, False)
+    """
+    live = [path for path in paths if path.startswith(_KAFKA) or is_pipe(path)]
+    if live and len(paths) > 1:
+        raise TableError(f"{live[0]} is a stream: it is read alone, and not beside other files")
+    return bool(live)
+
+
+def open_live(
+    path: str,
+    target: str | None,
+    *,
+    kind: str | None = None,
+    header: bool = True,
+    limit: int | None = None,
+    text_columns: Collection[str] = (),
+    ignore: Collection[str] = (),
+    unlabelled: bool = True,
+) -> LiveTable:
+    """Open standard input, a pipe or a topic of Kafka as a stream of chunks.
+
+    Parameters
+    ----------
+    path : str
+        ``-`` for standard input, a named pipe, or ``kafka://HOST:PORT/TOPIC?...``, see
+        `mist.io.kafka.read_address`.
+    target : str or None
+        The label column.
+    kind : {"csv", "tsv", "jsonl"} or None, default=None
+        What comes through a pipe; None to tell it from the first line.
+    header : bool, default=True
+        Whether delimited text begins with the names of its columns.
+    limit : int or None, default=None
+        Stop after so many rows.
+    text_columns : collection of str, default=()
+        Columns that are texts, whatever their cells look like.
+    ignore : collection of str, default=()
+        Columns to leave out.
+    unlabelled : bool, default=True
+        Whether rows may lack a label; `Chunk.known` then tells which have one.
+
+    Returns
+    -------
+    LiveTable
+        Its chunks have columns by name, for ``prequential_many``.
+
+    Raises
+    ------
+    TableError
+        If the target is not given, or the stream cannot be opened.
+    """
+    if target is None:
+        raise TableError(
+            "the target is not given: name the column that holds the labels, --target COLUMN"
+        )
+    return LiveTable(
+        open_stream(path, kind, header),
+        target,
+        text_columns=text_columns,
+        ignore=ignore,
+        unlabelled=unlabelled,
+        limit=limit,
+    )
+
+
+def open_stream(path: str, kind: str | None = None, header: bool = True) -> LiveSource:
+    """Open a source that is read once.
+
+    Parameters
+    ----------
+    path, kind, header
+        See `open_live`.
+
+    Returns
+    -------
+    LiveSource
+        Its records.
+
+    Raises
+    ------
+    TableError
+        If it cannot be opened.
+    """
+    if not path.startswith(_KAFKA):
+        return open_pipe(path, kind, header)
+    if kind is not None or not header:
+        raise TableError(f"{path}: say what messages hold in the address: ?format=csv")
+    return KafkaSource(path)
+
+
+def _behind(records: Records, skip: int) -> tuple[Records, int]:
+    count = min(skip, len(records.rows))
+    columns = {name: cells[count:] for name, cells in records.columns.items()}
+    return Records(records.rows[count:], columns), skip - count

@@ -1,0 +1,154 @@
+"""Standard input and other pipes: CSV or JSON lines, row by row as they come."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from io import TextIOWrapper
+from itertools import chain, islice
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+
+from mist.io.csv import column_names, sniff_delimiter, split_records
+from mist.io.jsonl import read_objects
+from mist.io.live import Ahead, LiveSource, Records, make_records
+from mist.io.source import Cells, TableError
+
+__all__ = ["PIPE_KINDS", "PipeSource", "is_pipe", "open_pipe"]
+
+PIPE_KINDS = ("csv", "tsv", "jsonl")
+"""What can come through a pipe."""
+
+_PACKED = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd")
+_ROWS_AHEAD = 10_000
+
+
+class PipeSource(LiveSource):
+    """Delimited text or JSON lines from an open stream.
+
+    Parameters
+    ----------
+    stream : binary file
+        Where the text comes from; UTF-8.
+    name : str
+        What it is called.
+    kind : {"csv", "tsv", "jsonl"} or None
+        What the text is; None to tell it from the first line, which begins with a brace where
+        it is JSON.
+    header : bool
+        Whether delimited text begins with the names of its columns. Without it they are called
+        "0", "1", ...
+    """
+
+    def __init__(
+        self, stream: IO[bytes], name: str, kind: str | None = None, header: bool = True
+    ) -> None:
+        if kind not in (None, *PIPE_KINDS):
+            raise TableError(
+                f"{name}: a pipe brings {', '.join(PIPE_KINDS)}, but no {kind}; save it as a file"
+            )
+        self.name = name
+        self._stream = stream
+        self._kind = kind
+        self._header = header
+        self._names: list[str] | None = None
+
+    @property
+    def fixed(self) -> Sequence[str] | None:
+        """The header of delimited text."""
+        return self._names
+
+    def batches(self, size: int, limit: int | None = None) -> Iterator[Records]:
+        """Yield records as soon as there are any, at most `size` at a time and `limit` in all."""
+        ahead = Ahead(islice(self._records(), limit), _ROWS_AHEAD)
+        while (taken := ahead.take(size)) is not None:
+            rows = [row for row, _ in taken]
+            records: list[Any] = [record for _, record in taken]
+            if self._names is None or not taken:
+                yield make_records(rows, records)
+            else:
+                cells: Iterable[Sequence[str]] = zip(*records, strict=True)
+                columns: dict[str, Cells] = dict(zip(self._names, cells, strict=True))
+                yield Records(np.array(rows, dtype=np.int64), columns)
+
+    def _records(self) -> Iterator[tuple[int, Any]]:
+        lines: Iterator[str] = TextIOWrapper(self._stream, encoding="utf-8-sig", newline="")
+        try:
+            # Blank lines count, so that numbers of rows are those of lines.
+            blank, first = [], ""
+            for first in lines:
+                if not first.isspace():
+                    break
+                blank.append(first)
+            if not first or first.isspace():
+                raise TableError(f"{self.name} is empty")
+            lines = chain(blank, [first], lines)
+            if self._kind is None:
+                self._kind = "jsonl" if first.lstrip().startswith("{") else "csv"
+            yield from read_objects(lines) if self._kind == "jsonl" else self._split(lines, first)
+        except UnicodeDecodeError as error:
+            if error.object.startswith(_PACKED):
+                raise TableError(
+                    f"{self.name} is compressed; unpack it first: zcat FILE | mist run -"
+                ) from error
+            raise TableError(f"{self.name} is not UTF-8 text; convert it first (iconv)") from error
+
+    def _split(self, lines: Iterable[str], first: str) -> Iterator[tuple[int, list[str]]]:
+        delimiter = "\t" if self._kind == "tsv" else sniff_delimiter([first])
+        for line, cells in split_records(lines, delimiter):
+            if self._names is None:
+                names = column_names(cells, line)
+                self._names = names if self._header else [str(i) for i in range(len(cells))]
+                if self._header:
+                    continue
+            yield line, cells
+
+
+def is_pipe(path: str | Path) -> bool:
+    """Whether a path is ``-``, which stands for standard input, or a pipe or device.
+
+    Parameters
+    ----------
+    path : str or Path
+        What the user gave.
+
+    Returns
+    -------
+    bool
+        True for what can be read only once.
+
+    Examples
+    --------
+    >>> is_pipe("-"), is_pipe("nowhere.csv")
+    (True, False)
+    """
+    path = Path(path)
+    return str(path) == "-" or (path.exists() and not path.is_file() and not path.is_dir())
+
+
+def open_pipe(path: str | Path, kind: str | None = None, header: bool = True) -> PipeSource:
+    """Open standard input or a named pipe.
+
+    Parameters
+    ----------
+    path : str or Path
+        ``-`` or the pipe.
+    kind, header
+        See `PipeSource`.
+
+    Returns
+    -------
+    PipeSource
+        The source of its records.
+    """
+    if str(path) != "-":
+        return PipeSource(open(path, "rb"), str(path), kind, header)
+    try:
+        # A file of our own: at the end Python flushes its own one, which the reader may be using.
+        stream: IO[bytes] = os.fdopen(os.dup(sys.stdin.fileno()), "rb")
+    except (OSError, ValueError):
+        stream = sys.stdin.buffer
+    return PipeSource(stream, "standard input", kind, header)

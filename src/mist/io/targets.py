@@ -1,0 +1,114 @@
+"""The column of labels: integers or texts, and rows that have none."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mist.io.source import NO_LABEL, Cells, Column, TableError, as_texts
+
+__all__ = ["Targets"]
+
+_INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
+
+
+class Targets:
+    """Reads labels batch by batch; the first ones decide whether they are integers.
+
+    Parameters
+    ----------
+    column : Column
+        The column of the labels.
+    as_texts : bool
+        Labels are texts, whatever they look like.
+    unlabelled : bool
+        Whether rows may lack a label.
+
+    Attributes
+    ----------
+    integers : bool or None
+        Whether labels are integers; None before the first label.
+
+    Examples
+    --------
+    >>> targets = Targets(Column("y"), unlabelled=True)
+    >>> targets.read(["3", "", "5"], np.arange(3))
+    (array([3, 0, 5]), array([ True, False,  True]))
+    """
+
+    def __init__(self, column: Column, *, as_texts: bool = False, unlabelled: bool = False) -> None:
+        self._column = column
+        self._unlabelled = unlabelled
+        self.integers = False if as_texts else None
+
+    def look(self, cells: Cells) -> None:
+        """Decide by these labels whether all are integers, unless that is decided."""
+        if self.integers is None:
+            self.integers = self._are_integers(cells)
+
+    def read(
+        self, cells: Cells, rows: NDArray[np.int64]
+    ) -> tuple[NDArray[Any], NDArray[np.bool_] | None]:
+        """Read the labels of some rows.
+
+        Parameters
+        ----------
+        cells : Cells, n of them
+            Texts, or an array of numbers or labels.
+        rows : ndarray of int64, shape (n,)
+            Numbers of the rows, for messages.
+
+        Returns
+        -------
+        y : ndarray, shape (n,)
+            Labels, int64 or texts; 0 or an empty text where there is none.
+        known : ndarray of bool, shape (n,), or None
+            Where there is a label; None if everywhere.
+
+        Raises
+        ------
+        TableError
+            If a label is missing and may not be, is none of those declared, or is a text among
+            integers.
+        """
+        self.look(cells)
+        integers = self.integers is not False
+        if isinstance(cells, np.ndarray) and cells.dtype.kind in "iu" and integers:
+            return cells.astype(np.int64), None
+        texts = as_texts(cells)
+        known = np.array([self._is_label(text) for text in texts], dtype=bool)
+        for row, text in zip(rows[known], itertools.compress(texts, known), strict=True):
+            self._check(text, int(row), integers)
+        if not (known.all() or self._unlabelled):
+            raise TableError(
+                f"row {rows[~known][0]}, column {self._column.name!r}: the label is missing "
+                "(--unlabelled predict takes such rows)"
+            )
+        nothing = "0" if integers else ""
+        texts = [text if there else nothing for text, there in zip(texts, known, strict=True)]
+        y = np.array([int(text) for text in texts] if integers else texts)
+        return y, None if known.all() else known
+
+    def _are_integers(self, cells: Cells) -> bool | None:
+        """Whether labels are integers; None where there is no label to tell it from."""
+        if isinstance(cells, np.ndarray) and cells.dtype.kind in "iu":
+            return True
+        declared = self._column.categories
+        texts = as_texts(cells) if declared is None else declared
+        known = [text for text in texts if text not in NO_LABEL]
+        return all(_INTEGER.fullmatch(text) for text in known) if known else None
+
+    def _is_label(self, text: str) -> bool:
+        declared = self._column.categories is not None and text in self._column.categories
+        return declared or text not in NO_LABEL
+
+    def _check(self, text: str, row: int, integers: bool) -> None:
+        where = f"row {row}, column {self._column.name!r}"
+        if self._column.categories is not None and text not in self._column.categories:
+            raise TableError(f"{where}: unknown category {text!r}")
+        if integers and not _INTEGER.fullmatch(text):
+            raise TableError(f"{where}: the label {text!r} is not an integer like those before it")

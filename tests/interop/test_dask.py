@@ -1,0 +1,217 @@
+"""Learning on a Dask cluster: the rows of every kind of data, rounds, and workers that die."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("distributed", reason="needs mist-tree[dask]")
+
+import distributed
+
+from mist import MistClassifier, MistForest
+from mist.interop import dask as interop
+from mist.interop.blocks import Block, as_blocks, cuts_of
+from mist.interop.dask import fit_stream
+
+COLUMNS = ["a", "b", "c"]
+
+
+@pytest.fixture(autouse=True)
+def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rounds of few rows are divided, too."""
+    monkeypatch.setattr(interop, "_LEAST_PART", 500)
+
+
+def rows(n: int = 6000) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 4, n)
+    X = rng.normal(size=(n, 3)) + np.array([[0, 0, 0], [6, 0, 0], [0, 6, 0], [6, 6, 3.0]])[y]
+    return X, y
+
+
+def model(**options: Any) -> MistClassifier:
+    return MistClassifier("gaussian", delta=0.5, tie_threshold=1.0, **options)
+
+
+class Here:
+    """A client that does everything at once, in this process."""
+
+    def submit(self, function: Any, *args: Any, pure: bool) -> Here.Result:
+        given = [arg.value if isinstance(arg, Here.Result) else arg for arg in args]
+        return Here.Result(function(*given))
+
+    def compute(self, wanted: Any) -> Any:
+        if isinstance(wanted, list):
+            return [each.compute(scheduler="synchronous") for each in wanted]
+        return Here.Result(wanted.compute(scheduler="synchronous"))
+
+    def gather(self, values: Any) -> Any:
+        return values
+
+    class Result:
+        def __init__(self, value: Any) -> None:
+            self.value = value
+
+        def result(self) -> Any:
+            return self.value
+
+
+def parquet(folder: Path, sizes: tuple[int, ...], group: int, n: int = 6000) -> Path:
+    pd = pytest.importorskip("pandas")
+    pytest.importorskip("pyarrow")
+    X, y = rows(n)
+    table, first = pd.DataFrame(X, columns=COLUMNS).assign(label=y), 0
+    folder.mkdir()
+    for number, size in enumerate(sizes):
+        part = table[first : first + size]
+        part.to_parquet(folder / f"{number}.parquet", row_group_size=group, index=False)
+        first += size
+    return folder
+
+
+def test_the_same_model_however_the_rows_are_divided(tmp_path):
+    da = pytest.importorskip("dask.array")
+    X, y = rows()
+    wanted = {"first_round": 2000, "parts": 4, "client": Here()}
+    done: list[tuple[int, int]] = []
+    whole = fit_stream(
+        model(),
+        da.from_array(X, chunks=6000),
+        da.from_array(y, chunks=6000),
+        progress=lambda *numbers: done.append(numbers),
+        **wanted,
+    )
+    assert done == [(2000, 6000), (4000, 6000), (6000, 6000)]
+    assert (whole.n_rows_, whole.n_leaves_ > 2) == (6000, True)
+    expected = whole.predict_proba(X)
+    cut = fit_stream(
+        model(), da.from_array(X, chunks=(700, 2)), da.from_array(y, chunks=900), **wanted
+    )
+    np.testing.assert_array_equal(cut.predict_proba(X), expected)
+    one = fit_stream(model(), parquet(tmp_path / "one", (6000,), 6000), target="label", **wanted)
+    folder = parquet(tmp_path / "many", (1500, 0, 4000, 500), 640)
+    many = fit_stream(model(), folder, target="label", **wanted)
+    listed = fit_stream(model(), sorted(folder.glob("*")), target="label", **wanted)
+    for each in (one, many, listed):
+        assert each.feature_names_in_.tolist() == COLUMNS
+        frame = pytest.importorskip("pandas").DataFrame(X, columns=COLUMNS)
+        np.testing.assert_array_equal(each.predict_proba(frame), expected)
+
+
+def test_frames_in_partitions():
+    pd = pytest.importorskip("pandas")
+    dd = pytest.importorskip("dask.dataframe")
+    X, y = rows(3000)
+    frame = pd.DataFrame(X, columns=COLUMNS).assign(label=np.array(["p", "q", "r", "s"])[y])
+    wanted = {"target": "label", "first_round": 1500, "client": Here()}
+    one, many = (
+        fit_stream(model(), dd.from_pandas(frame, npartitions=n), **wanted) for n in (1, 7)
+    )
+    assert many.classes_.tolist() == ["p", "q", "r", "s"]
+    given = frame[COLUMNS]
+    np.testing.assert_array_equal(many.predict_proba(given), one.predict_proba(given))
+
+
+def test_close_to_rows_one_after_another():
+    da = pytest.importorskip("dask.array")
+    X, y = rows()
+    apart = fit_stream(
+        model(max_leaves=1), da.from_array(X), da.from_array(y), client=Here(), first_round=2000
+    )
+    alone = model(max_leaves=1).fit(X, y)
+    np.testing.assert_allclose(apart.predict_proba(X), alone.predict_proba(X), atol=1e-4)
+    # It goes on where a model is, and so do forests.
+    apart.partial_fit(X[:500], y[:500])
+    fit_stream(apart, da.from_array(X[500:]), da.from_array(y[500:]), client=Here())
+    assert apart.n_rows_ == 12_000
+    forest = MistForest(model(), n_trees=2)
+    fit_stream(forest, da.from_array(X), da.from_array(y), client=Here(), first_round=2000)
+    assert forest.n_rows_ == 6000
+    assert forest.score(X, y) > 0.98
+
+
+def test_mixtures_go_on_in_every_part():
+    da = pytest.importorskip("dask.array")
+    rng = np.random.default_rng(1)
+    y, mode = rng.integers(0, 2, 9000), rng.integers(0, 3, 9000)
+    X = rng.normal(size=(9000, 2))
+    X += 7.0 * np.column_stack([mode, (mode + y) % 2])
+    alone = MistClassifier().fit(X, y)
+    data = da.from_array(X, chunks=1000), da.from_array(y, chunks=1000)
+    apart = fit_stream(MistClassifier(), *data, client=Here(), first_round=3000, parts=3)
+    assert apart.score(X, y) > alone.score(X, y) - 0.005
+    state = apart._state
+    cells = range(2)
+    # What parts began with is counted once.
+    for cell in cells:
+        assert state.model.cells.total[cell] == pytest.approx(state.tree.cells.mass[cell], rel=0.01)
+    assert sum(state.tree.cells.mass[cell] for cell in cells) == 9000
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no SIGKILL there")
+def test_a_worker_that_is_killed_costs_nothing(tmp_path):
+    folder = parquet(tmp_path / "rows", (3000, 3000), 1000)
+    wanted = {"target": "label", "first_round": 2000, "parts": 2}
+    expected = fit_stream(model(), folder, client=Here(), **wanted)
+    killed: list[int] = []
+
+    def kill_one(done: int, total: int) -> None:
+        if not killed:
+            (killed[:],) = [[worker.pid for worker in cluster.workers.values()][:1]]
+            os.kill(killed[0], signal.SIGKILL)
+
+    cluster = distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
+    )
+    with cluster, distributed.Client(cluster) as client:
+        got = fit_stream(model(), folder, client=client, progress=kill_one, **wanted)
+    assert killed
+    X = pytest.importorskip("pandas").DataFrame(rows()[0], columns=COLUMNS)
+    assert got.n_rows_ == 6000
+    np.testing.assert_array_equal(got.predict_proba(X), expected.predict_proba(X))
+
+
+# --- data -------------------------------------------------------------------------------------
+
+
+def test_cuts_follow_the_blocks():
+    blocks = [Block(10, None), Block(5, None), Block(10, None)]
+    assert cuts_of(blocks, 0, 25) == [(0, 0, 10), (1, 0, 5), (2, 0, 10)]
+    assert cuts_of(blocks, 10, 15) == [(1, 0, 5)]
+    assert cuts_of(blocks, 12, 16) == [(1, 2, 5), (2, 0, 1)]
+
+
+def test_what_is_refused(tmp_path):
+    da = pytest.importorskip("dask.array")
+    X, y = rows(100)
+    good, empty = (da.from_array(X), da.from_array(y)), tmp_path / "empty"
+    empty.mkdir()
+    with pytest.raises(ValueError, match="no Dask client"):
+        fit_stream(model(), *good)
+    for words, data, options in (
+        ("give target", (good[0],), {}),
+        ("give target", good, {"target": "label"}),
+        ("shape", (da.from_array(X), da.from_array(y[:50])), {}),
+        ("neither a Parquet file nor a folder", (tmp_path / "nothing",), {"target": "label"}),
+        ("neither a Parquet file nor a folder", (empty,), {"target": "label"}),
+        ("no column 'x'", (parquet(tmp_path / "rows", (50,), 50),), {"target": "x"}),
+        ("parts=0", good, {"parts": 0}),
+        ("largest_round=0", good, {"largest_round": 0}),
+        ("rows to learn", (da.from_array(X[:0]), da.from_array(y[:0])), {}),
+    ):
+        fresh = model()
+        with pytest.raises(ValueError, match=words):
+            fit_stream(fresh, *data, client=Here(), **options)
+        assert not hasattr(fresh, "classes_")
+    (tmp_path / "text.parquet").write_text("no table")
+    with pytest.raises(ValueError, match="is no Parquet file"):
+        as_blocks(tmp_path / "text.parquet", None, "label", len)
+    with pytest.raises(TypeError, match="MistClassifier or a MistForest"):
+        fit_stream(object(), *good, client=Here())
