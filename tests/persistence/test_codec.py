@@ -196,7 +196,7 @@ def test_no_attribute_may_stand_before_what_the_class_has(name):
         ({"is": "list", "of": [{"is": "array", "of": 0}] * 2}, "there is no array 0, or it is"),
         ({"is": "scalar", "of": ["O", 1]}, "of the type 'O'"),
     ],
-    ids=str,
+    ids=lambda value: type(value).__name__,
 )
 def test_values_that_nobody_wrote_are_refused(node, message):
     with pytest.raises(Unreadable, match=message):
