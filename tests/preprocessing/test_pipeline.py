@@ -9,7 +9,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import SGDClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from mist import MistForest
+from mist import MistForest, load
 from mist.baselines import NCM
 from mist.preprocessing import StreamEncoder, StreamPipeline
 from published import paper_tree
@@ -154,6 +154,24 @@ def test_a_refused_call_leaves_no_trace(table, y, match):
         with pytest.raises(ValueError, match=match):
             fresh.learn_many(table, y)
         assert set(vars(fresh)) == {"encoder", "model"}
+
+
+@pytest.mark.parametrize(
+    "model",
+    [paper_tree(), MistForest(paper_tree(), n_trees=1), NCM()],
+    ids=lambda model: type(model).__name__,
+)
+def test_a_file_holds_encoder_and_model(model, tmp_path):
+    table, y = complete(X, Y)
+    encoder = StreamEncoder(categories=KNOWN, standardise=True)
+    line = StreamPipeline(encoder, model).learn_many(part(slice(0, 50), table), y[:50])
+    line.save(tmp_path / "line.mist")
+    line.encoder_.save(tmp_path / "encoder.mist")
+    copy, alone = load(tmp_path / "line.mist"), load(tmp_path / "encoder.mist")
+    np.testing.assert_array_equal(alone.transform_many(table), line.encoder_.transform_many(table))
+    for later in (line, copy):
+        later.learn_many(part(slice(50, None), table), y[50:])
+    np.testing.assert_array_equal(copy.predict_many(table), line.predict_many(table))
 
 
 def test_nothing_learnt_is_told():

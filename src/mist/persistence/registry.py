@@ -25,6 +25,8 @@ HOMES: Mapping[str, str] = {
     "GaussianNB": "mist.baselines.gaussian_nb:GaussianNB",
     "RandomFeatureRLS": "mist.baselines.random_features:RandomFeatureRLS",
     "RandomFeatureLDA": "mist.baselines.random_feature_lda:RandomFeatureLDA",
+    "StreamEncoder": "mist.preprocessing.encoder:StreamEncoder",
+    "StreamPipeline": "mist.preprocessing.pipeline:StreamPipeline",
     # What they are made of.
     "Labels": "mist.labels:Labels",
     "Companion": "mist.companion:Companion",

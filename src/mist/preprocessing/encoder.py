@@ -19,7 +19,7 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from mist.estimator import take_over, without_trace
+from mist.estimator import Saveable, take_over, without_trace
 from mist.onehot import codes_of, new_texts, write_one_hot
 from mist.tables import (
     Array,
@@ -52,7 +52,7 @@ _LEARNT = (
 )
 
 
-class StreamEncoder(TransformerMixin, BaseEstimator):
+class StreamEncoder(TransformerMixin, Saveable, BaseEstimator):
     """Turns tables of texts and numbers into numbers, and learns new categories as they come.
 
     A column of texts becomes one 0/1 column a category, called ``"column=text"``; a new category

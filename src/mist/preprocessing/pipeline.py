@@ -12,7 +12,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils import Tags, get_tags
 from sklearn.utils.validation import check_is_fitted
 
-from mist.estimator import take_over, without_trace
+from mist.estimator import Saveable, take_over, without_trace
 from mist.preprocessing.encoder import StreamEncoder
 from mist.tables import Array
 
@@ -21,7 +21,7 @@ __all__ = ["StreamPipeline"]
 _LEARNT = ("encoder_", "model_")
 
 
-class StreamPipeline(ClassifierMixin, BaseEstimator):
+class StreamPipeline(ClassifierMixin, Saveable, BaseEstimator):
     """An encoder and a model behind it: mixed columns in, labels out, learnt as a stream.
 
     `sklearn.pipeline.Pipeline` cannot learn batch after batch; this can. The encoder takes in the
