@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
+from sklearn.utils import gen_batches
 
 Array = np.ndarray[Any, Any]
 
@@ -35,6 +36,7 @@ MOST_DENSE = 2**30
 
 _FRAMES = {"pandas": "DataFrame", "polars": "DataFrame", "pyarrow": "Table"}
 
+_ROWS_AT_ONCE = 1024
 _NUMBERS = "biuf"
 _TIMES = "mM"
 
@@ -238,9 +240,15 @@ def numbers(columns: Sequence[Any], names: Sequence[Any], n_rows: int) -> Array:
            [nan, nan,  0.]])
     """
     out = np.full((n_rows, len(names)), np.nan)
-    for j, (column, name) in enumerate(zip(columns, names, strict=True)):
-        if column is not None:
-            out[:, j] = as_numbers(cells_of(column, name), name)
+    there = [
+        (j, as_numbers(cells_of(column, name), name))
+        for j, (column, name) in enumerate(zip(columns, names, strict=True))
+        if column is not None
+    ]
+    # Some rows at a time, so that what is written together stays in the processor's cache.
+    for rows in gen_batches(n_rows, _ROWS_AT_ONCE):
+        for j, values in there:
+            out[rows, j] = values[rows]
     return out
 
 

@@ -218,7 +218,7 @@ class StreamEncoder(TransformerMixin, Saveable, BaseEstimator):
         with without_trace(self):
             self._start()
             table = named_columns(X, "learning")
-            names = [*self._columns, *(name for name in table if name not in self._columns)]
+            names = list(dict.fromkeys([*self._columns, *table]))
             unnamed = self._columns and not hasattr(self, "feature_names_in_")
             if unnamed and len(names) > len(self._columns):
                 raise ValueError(
