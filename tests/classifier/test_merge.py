@@ -145,7 +145,7 @@ def test_forks_are_kept_in_files(leaf, tmp_path):
     assert whole.n_rows_ == 400
     part._state.began = part._state.began[:1]
     save(part, path)
-    with pytest.raises(ValueError, match="masses of other nodes"):
+    with pytest.raises(ValueError, match="began with other nodes"):
         load(path)
 
 

@@ -270,20 +270,16 @@ def check_state(state: Any, n_codes: int) -> None:
         fit(state.conformity, CONFORMITY, {"scores": REMEMBERED})
         require(len(state.conformity.held) >= n_codes, "it lacks scores of classes")
         require((state.conformity.scored >= 0).all(), "it has negative numbers of scores")
-    if state.began is not None:
-        _check_fork(state, state.began)
+    _check_carried(state.carried)
     require(type(state.trials) is dict, "its trials are none")
     for leaf, batch in state.trials.items():
         _check_trials(state, leaf, batch, n_codes)
 
 
-def _check_fork(state: State, began: Any) -> None:
-    """Refuse what a fork has begun with, if it does not fit the tree."""
-    carried: Any = {} if state.carried is None else state.carried
-    require(type(began) is np.ndarray and began.dtype == np.float64, "its masses are none")
-    require(began.shape == (state.tree.counters[N_NODES],), "it has masses of other nodes")
-    require(type(carried) is dict, "what it began with is nothing")
-    for key, parts in carried.items():
+def _check_carried(carried: Any) -> None:
+    """Refuse shares of mixtures that a fork cannot have begun with."""
+    require(carried is None or type(carried) is dict, "what it began with is nothing")
+    for key, parts in (carried or {}).items():
         pair = type(key) is tuple and len(key) == 2 and all(type(k) is int for k in key)
         require(pair, "it began with a share of no class")
         numbers = type(parts) is np.ndarray and parts.dtype == np.float64
