@@ -149,6 +149,25 @@ def test_forks_are_kept_in_files(leaf, tmp_path):
         load(path)
 
 
+@pytest.mark.parametrize("forest", [False, True])
+def test_a_fork_answers_nothing_whatever_it_has_learnt(forest):
+    X, y = mixed_rows(0, 60, holes=0.0)
+    model: Any = MistForest(MistClassifier(**OPTIONS), n_trees=2) if forest else None
+    part = (model or MistClassifier(**OPTIONS)).fit(X, y).fork().partial_fit(X[:9], y[:9])
+    named = dict(enumerate(X.T))
+    for call, arguments in (
+        (part.predict, (X,)),
+        (part.predict_proba, (X,)),
+        (part.predict_many, (named,)),
+        (part.predict_one, (X[0],)),
+        (part.prequential, (X, y)),
+        (part.prequential_many, (named, y)),
+    ):
+        with pytest.raises(ValueError, match="a fork has only what it learnt itself"):
+            call(*arguments)
+    assert part.n_rows_ == 9
+
+
 def test_a_merged_model_goes_on():
     """The next row at a leaf that has passed several grace periods examines it, and once."""
     model = MistClassifier("gaussian", grace_period=100, delta=0.5)
