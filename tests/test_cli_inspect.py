@@ -9,6 +9,7 @@ from mist import MistClassifier, __version__, load
 from mist.baselines import NCM
 from mist.cli import app
 from mist.persistence import save
+from mist.preprocessing import StreamPipeline
 
 FOLDER = Path(__file__).parent / "fixtures"
 
@@ -118,6 +119,18 @@ def test_classes_that_are_many_are_cut_short_and_declared_ones_weigh_nothing(tmp
     assert "rows" not in told
     listed = value(tmp_path / "many.mist")["classes"]
     assert (len(listed), listed[-1]) == (31, {"label": 99, "weight": 0.0})
+
+
+def test_of_a_pipeline_the_model_in_it_is_told_of(tmp_path):
+    path, line = tmp_path / "line.mist", StreamPipeline(model=MistClassifier("gaussian"))
+    line.learn_many({"size": [1.0, 9.0, 2.0], "coat": ["short", "long", None]}, ["a", "b", "a"])
+    line.save(path)
+    told, _ = facts(path)
+    assert (told["class"], told["columns"]) == ("StreamPipeline", "2: size, coat")
+    assert (told["classes"], told["rows"], told["leaves"]) == ("2: a 2; b 1", "3", "1")
+    assert value(path, "--tree")["trees"] == [line.model_.export_text()]
+    StreamPipeline().save(path)
+    assert facts(path)[0]["learnt"] == "nothing yet"
 
 
 def test_a_model_that_has_learnt_nothing(tmp_path):

@@ -235,3 +235,8 @@ def test_names_in_files_are_taken_once(monkeypatch):
     register(Place, "Spot")
     with pytest.raises(ValueError, match="stands for another class"):
         register(Spot)
+    namesake = type("Place", (), {"__module__": "elsewhere", "__qualname__": Place.__qualname__})
+    with pytest.raises(ValueError, match="stands for another class"):
+        register(namesake, "Spot")
+    again = type("Place", (), {"__module__": __name__, "__qualname__": Place.__qualname__})
+    assert name_of(register(again, "Spot")) == "Spot"

@@ -64,7 +64,7 @@ def inspect(path: Path, *, tree: bool = False, as_json: bool = False) -> None:
 def _found(path: Path, contents: Contents, model: Any, attached: bool) -> dict[str, Any]:
     """Everything that is told of a file, as values of JSON."""
     header, names = contents.header, getattr(model, "feature_names_in_", None)
-    learnt = _has_learnt(model)
+    learnt, learner = _has_learnt(model), _learner(model)
     return {
         "file": str(path),
         "size": path.stat().st_size,
@@ -77,8 +77,8 @@ def _found(path: Path, contents: Contents, model: Any, attached: bool) -> dict[s
         "columns": getattr(model, "n_features_in_", None),
         "names": None if names is None else [str(name) for name in names],
         "classes": _classes(model),
-        **{k: getattr(model, v) for k, v in _COUNTS.items() if learnt and hasattr(model, v)},
-        "bytes": getattr(model, "nbytes", None) if learnt else 0,
+        **{k: getattr(learner, v) for k, v in _COUNTS.items() if learnt and hasattr(learner, v)},
+        "bytes": getattr(learner, "nbytes", None) if learnt else 0,
         "attachment": attached,
         "members": [member._asdict() for member in members(contents)],
     }
@@ -100,6 +100,11 @@ def _plain(value: Any) -> Any:
     return value if whole or (isinstance(value, float) and math.isfinite(value)) else repr(value)
 
 
+def _learner(model: Any) -> Any:
+    """What learns: the model itself, or the one in a pipeline."""
+    return getattr(model, "model_", model)
+
+
 def _has_learnt(model: Any) -> bool:
     told = getattr(model, "__sklearn_is_fitted__", None)
     return told is None or bool(told())
@@ -109,10 +114,11 @@ def _classes(model: Any) -> list[dict[str, Any]]:
     """Every class, and how much of it was learnt where the model knows that."""
     if not hasattr(model, "classes_"):
         return []
-    weights = _weights(model)
+    learner = _learner(model)
+    weights = _weights(learner)
     learnt = {}
     if weights is not None:
-        learnt = dict(zip(model._labels.columns.tolist(), weights.tolist(), strict=True))
+        learnt = dict(zip(learner._labels.columns.tolist(), weights.tolist(), strict=True))
     return [
         {"label": label, "weight": None if weights is None else learnt.get(place, 0.0)}
         for place, label in enumerate(model.classes_.tolist())
@@ -135,6 +141,7 @@ def _weights(model: Any) -> np.ndarray[Any, Any] | None:
 
 
 def _texts(path: Path, model: Any) -> list[str]:
+    model = _learner(model)
     trees = getattr(model, "trees_", [model])
     if not all(hasattr(tree, "export_text") for tree in trees):
         raise ValueError(f"{path}: a {type(model).__name__} has no tree to show")

@@ -103,15 +103,21 @@ def register(cls: _Class, name: str | None = None) -> _Class:
     name = cls.__name__ if name is None else name
     if not (name.isidentifier() and name[0].isupper()):
         raise ValueError(f"name={name!r} must be a word that begins with a capital letter")
-    if name in HOMES or _REGISTERED.get(name, cls).__qualname__ != cls.__qualname__:
+    # A class that is defined again, as in a notebook, takes the place of the earlier one.
+    known = _REGISTERED.get(name, cls)
+    if name in HOMES or _home(known) != _home(cls):
         raise ValueError(f"name={name!r} stands for another class in files: give another name")
     _REGISTERED[name] = cls
     return cls
 
 
+def _home(cls: type) -> str:
+    return f"{cls.__module__}:{cls.__qualname__}"
+
+
 def name_of(cls: type) -> str | None:
     """Name of a class in files, None if files cannot hold it."""
-    home = _NAMES.get(f"{cls.__module__}:{cls.__qualname__}")
+    home = _NAMES.get(_home(cls))
     if home is not None:
         return home
     return next((name for name, known in _REGISTERED.items() if known is cls), None)
