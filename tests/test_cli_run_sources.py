@@ -390,6 +390,10 @@ def test_a_topic_of_kafka_with_a_checkpoint(here):
     [
         (["-", "--order", "class-incremental"], ["needs all rows at once"]),
         (["pets.csv", "--order", "class-incremental", "--checkpoint", "c"], ["does not go with"]),
+        (
+            ["pets.csv", "--order", "class-incremental", "--unlabelled", "predict"],
+            ["--unlabelled predict does not go with --order class-incremental"],
+        ),
         (["pets.csv", "--skip-learnt"], ["--skip-learnt is for a pipe"]),
         (["-", "pets.csv"], ["- is a stream: it is read alone"]),
         (["pets.csv", "--model", "majority", "--save", "m"], ["--save keeps one model"]),

@@ -137,6 +137,8 @@ def _check(options: RunOptions, names: Sequence[str]) -> None:
     """Refuse options that do not go together, and files that cannot be written."""
     if options.live and options.order != "file":
         raise ValueError(f"--order {options.order} needs all rows at once: save them as a file")
+    if options.unlabelled == "predict" and options.order != "file":
+        raise ValueError(f"--unlabelled predict does not go with --order {options.order}")
     if options.checkpoint is not None and options.order != "file":
         raise ValueError(f"--checkpoint does not go with --order {options.order}")
     if options.skip_learnt and not (options.live and options.checkpoint is not None):
@@ -263,7 +265,8 @@ class _Run:
             raise TableError(f"{table.name} brought no row")
         if not self.session.learnt:
             raise TableError(
-                f"{table.name}: no row has a label in column {table.target!r}: nothing was learnt"
+                f"{table.name}: no row has a label in column {table.target!r} and a value in "
+                "another one, so nothing was learnt"
             )
         return fault
 
