@@ -12,13 +12,18 @@ ARGS   ?=
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: demo test lint bench-speed docs format clean help
+.PHONY: demo test test-capymoa lint bench-speed docs format clean help
 
 demo: $(VENV)/.installed-run ## install the package and run the demonstration
 	$(BIN)/mist demo
 
 test: $(VENV)/.installed-dev ## run the tests and the examples in the docstrings, in parallel
 	$(BIN)/python -m pytest $(ARGS)
+
+# CapyMOA asks for an older pandas than ours, so it has an environment of its own.
+test-capymoa: ## ask of our models what CapyMOA asks of a classifier (needs Java)
+	$(MAKE) --no-print-directory VENV=$(VENV)-capymoa $(VENV)-capymoa/.installed-capymoa
+	$(VENV)-capymoa/bin/python -m pytest -n 0 tests/interop/test_capymoa_adapter.py src/mist/interop/capymoa.py $(ARGS)
 
 lint: $(VENV)/.installed-dev ## check style, layout and types, change nothing
 	$(BIN)/ruff check .
@@ -36,7 +41,7 @@ docs: $(VENV)/.installed-docs ## build the documentation into site/
 	$(BIN)/mkdocs build --strict
 
 clean: ## remove the environment, caches and everything that was built
-	rm -rf $(VENV) site dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(VENV)-capymoa site dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find src tests benchmarks -name __pycache__ -prune -exec rm -rf {} + 2>/dev/null || true
 
 help: ## show this list
@@ -55,6 +60,11 @@ $(VENV)/.installed-dev: pyproject.toml | $(VENV)/.created
 $(VENV)/.installed-docs: pyproject.toml | $(VENV)/.created
 	@echo "Installing mist-tree and the documentation tools into $(VENV) (needed once, takes a few minutes) ..."
 	@$(PIP) --editable '.[docs]'
+	@touch $@
+
+$(VENV)/.installed-capymoa: pyproject.toml | $(VENV)/.created
+	@echo "Installing mist-tree and CapyMOA into $(VENV) (needed once, takes a few minutes) ..."
+	@$(PIP) --editable '.[capymoa]' hypothesis pytest pytest-xdist
 	@touch $@
 
 # A name on the PATH may be a shim without an interpreter behind it, and Debian ships python3

@@ -15,6 +15,7 @@ from typer.testing import CliRunner
 
 from mist.cli import app
 from mist.commands.session import Session
+from mist.persistence import load
 
 KINDS = ["cat", "hamster", "dog"]
 HEADER = ["weight", "height", "coat", "pet"]
@@ -156,6 +157,19 @@ def test_rows_without_a_label_in_a_file_are_an_error_unless_wanted(here):
     refused(mist(*command, "--unlabelled", "error", stdin=text), "the label is missing")
 
 
+@pytest.mark.parametrize("file", ["pets.csv", "-"])
+def test_without_any_label_nothing_is_learnt(here, file):
+    bare = as_csv([[*row[:3], ""] for row in make_pets(5)])
+    (here / "pets.csv").write_text(bare)
+    command = ["run", file, "--target", "pet", "--model", "mist-g", "--unlabelled", "predict"]
+    refused(mist(*command, stdin=bare), "no row has a label in column 'pet'")
+
+
+def test_two_columns_of_one_name_are_refused(here):
+    (here / "a.csv").write_text("coat=silky,coat,pet\n1,silky,cat\n2,short,dog\n")
+    refused(mist("run", "a.csv", "--target", "pet"), "two columns would be called 'coat=silky'")
+
+
 def test_files_are_one_stream(here):
     rows = make_pets(90)
     (here / "all.csv").write_text(as_csv(rows))
@@ -240,6 +254,32 @@ def test_ctrl_c_keeps_a_checkpoint_of_a_file(here, monkeypatch):
     assert not (here / "m.mist").exists()
     assert "Going on after 100 rows" in run(*command).stdout
     assert (here / "m.mist").read_bytes() == (here / "whole.mist").read_bytes()
+
+
+def test_a_saved_forest_finds_its_columns_by_name(here):
+    (here / "pets.csv").write_text(as_csv(make_pets(90)))
+    command = ["run", "pets.csv", "--target", "pet", "--model", "mist-forest", "--save", "m.mist"]
+    assert mist(*command).exit_code == 0
+    outcome = mist("predict", "m.mist", "pets.csv", "--out", "out.csv")
+    assert outcome.exit_code == 0, outcome.output
+    forest = load("m.mist")
+    assert forest.feature_names_in_[:2].tolist() == ["weight", "height"]
+    assert forest.trees_[-1].explain({"height": -8.0}).columns[1] == "height"
+
+
+def test_a_row_is_explained_as_it_is_predicted(here):
+    rows = [{"hot": i % 2 == 1, "size": 3.0 + i % 2, "y": "ab"[i % 2]} for i in range(40)]
+    (here / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    command = ["--target", "y", "--model", "mist-g", "--text", "size", "--save", "m.mist"]
+    for file in ("rows.jsonl", "-"):
+        assert mist("run", file, *command, stdin=(here / "rows.jsonl").read_text()).exit_code == 0
+        told = mist("explain", "m.mist", "--row", '{"hot": true, "size": 4.0, "y": 7}').stdout
+        for column, value in (("hot=true", 1), ("hot=false", 0), ("size=4", 1), ("size=3", 0)):
+            assert f"{column} = {value}\n" in told
+        refused(mist("explain", "m.mist", "--row", '{"wide": 1}'), "none of the model's columns")
+    mist("run", "rows.jsonl", *command[:-2], "--checkpoint", "c.mist")
+    kept = mist("explain", "c.mist", "--row", '{"hot": true, "size": 4.0}')
+    assert kept.stdout.startswith("answer: b"), kept.output
 
 
 def test_save_after_tasks(here):
@@ -355,6 +395,7 @@ def test_a_topic_of_kafka_with_a_checkpoint(here):
         (["pets.csv", "--model", "majority", "--save", "m"], ["--save keeps one model"]),
         (["pets.csv", "--save", "no/m.mist"], ["there is no folder 'no'"]),
         (["pets.csv", "--checkpoint", "pets.csv"], ["it is a file that is read"]),
+        (["pets.csv", "--save", "c", "--checkpoint", "./c"], ["--save and --checkpoint both name"]),
         (["no*.csv"], ["no file matches 'no*.csv'"]),
         (["."], ["is a folder without Parquet files"]),
     ],

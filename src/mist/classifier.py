@@ -495,7 +495,6 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
         >>> model.prequential([[0.0], [9.0], [0.1], [9.1]], [0, 1, 0, 1])
         array([0, 0, 0, 1])
         """
-        self._check_whole()
         return self._test_then_train(self._admit(X, y, None, sample_weight, predict=True))
 
     def _test_then_train(self, batch: Batch) -> Array:
@@ -745,6 +744,8 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
         columns if the row came by name; ``checked`` says that row and label are known to fit. A
         refused call leaves no trace, not even the column names of a first call.
         """
+        if predict:
+            self._check_whole()
         with without_trace(self):
             self._check_rule()
             first, whole = not hasattr(self, "_state"), False
@@ -909,6 +910,7 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
         TypeError
             If the columns have no names.
         """
+        self._fitted()
         return self._labels.decode(self._predict(self._table_to_answer(X)))
 
     def predict_proba_many(self, X: Any) -> Array:
@@ -924,6 +926,7 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
         ndarray of float64, shape (n, n_classes)
             Columns follow ``classes_``; every row sums to 1.
         """
+        self._fitted()
         return self._predict_proba(self._table_to_answer(X))
 
     def predict_log_proba(self, X: Any) -> Array:
@@ -1101,12 +1104,6 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
             )
         return self._state
 
-    def _whole(self) -> State:
-        """The state of a model that can answer."""
-        state = self._fitted()
-        self._check_whole()
-        return state
-
     def _check_whole(self) -> None:
         if hasattr(self, "_state") and self._state.began is not None:
             raise ValueError(
@@ -1116,21 +1113,24 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
 
     def _checked(self, X: Any) -> tuple[Array, bool]:
         """Rows to be answered, and whether no value is missing."""
-        state = self._whole()
+        self._fitted()
         X, whole = survey_rows(self, X, reset=False)
-        return self._ready(X, state), whole
+        return self._ready(X), whole
+
+    # A tree of a forest has these rows checked, though it may have drawn no row to learn itself.
 
     def _row_to_answer(self, x: Any) -> Array:
-        return self._ready(self._one_row(x), self._whole())
+        return self._ready(self._one_row(x))
 
     def _table_to_answer(self, X: Any) -> Array:
-        state, table = self._whole(), named_columns(X, "predicting")
+        table = named_columns(X, "predicting")
         names = self._names() if self._has_names() else self._names_with(table)
-        return self._ready(self._rows_of(table, names), state)
+        return self._ready(self._rows_of(table, names))
 
-    def _ready(self, X: Array, state: State) -> Array:
+    def _ready(self, X: Array) -> Array:
         """Rows to be answered, in the engine's order, or an error that says what is wrong."""
-        check_binary_columns(self, X, self._order[state.options.n_numeric :])
+        self._check_whole()
+        check_binary_columns(self, X, self._order[self._state.options.n_numeric :])
         return self._internal(X)
 
     def _predict(self, X: Array, whole: bool = False) -> Array:

@@ -464,7 +464,11 @@ def _integers(option: str, given: list[str] | None) -> list[int]:
 @app.command()
 def explain(
     model: Annotated[
-        Path, typer.Argument(help="File of a MistClassifier, as saved.", show_default=False)
+        Path,
+        typer.Argument(
+            help="What `mist run --save` has written, or a saved MistClassifier or StreamPipeline.",
+            show_default=False,
+        ),
     ],
     row: Annotated[
         str | None,

@@ -707,7 +707,7 @@ class MistForest(ClassifierMixin, Saveable, BaseEstimator):
     def _checked(self, X: Any) -> Array:
         """Rows to be answered, in the engine's order, or an error that says what is wrong."""
         first = self._fitted()[0]
-        return first._ready(check_rows(self, X, reset=False), first._state)
+        return first._ready(check_rows(self, X, reset=False))
 
     def _means(self, X: Array) -> Iterator[Array]:
         """Class probabilities of checked rows, some rows at a time."""

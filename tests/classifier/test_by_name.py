@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from material import EAGER, fingerprint, mixed_rows
 
-from mist import MistForest
+from mist import MistClassifier, MistForest
 from published import paper_tree
 
 NAMES = ("width", "wet", "height", "depth")
@@ -78,6 +78,14 @@ def test_a_forest_equals_its_rows_bit_for_bit():
     assert batch.predict_many(later).tolist() == batch.classes_[shares.argmax(axis=1)].tolist()
     answers = single.prequential_many(later, Y[60:120])
     assert answers.tolist() == one_by_one(batch, later, Y[60:120])
+
+
+def test_a_forest_answers_though_its_first_tree_has_drawn_no_row():
+    forest = MistForest(MistClassifier("gaussian"), n_trees=2, bootstrap=True, random_state=2)
+    forest.learn_one({"size": 1.0}, "a")
+    assert [tree._has_learnt() for tree in forest.trees_] == [False, True]
+    assert forest.predict_many({"size": [2.0]}).tolist() == ["a"]
+    assert forest.predict_one({"size": 2.0}) == "a"
 
 
 def test_frames_come_by_name_as_mappings_do():

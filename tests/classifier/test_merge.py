@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from material import BINARY, EAGER, fingerprint, mixed_rows
+from material import BINARY, EAGER, fingerprint, mixed_rows, state_arrays
 
 from mist import MistClassifier, MistForest
 from mist.engine.state import M2, MEAN, N_LEAVES, leaf_cells
+from mist.persistence import load, save
 
 OPTIONS: dict[str, Any] = {**EAGER, "leaf": "gaussian", "categorical_features": [BINARY]}
 
@@ -129,6 +130,42 @@ def test_a_fork_has_the_tree_and_nothing_else():
     np.testing.assert_array_equal(part.tree_.feature, base.tree_.feature)
     assert fingerprint(base) == before
     assert base.fork(1)._state.options.seed != base.fork(2)._state.options.seed
+
+
+@pytest.mark.parametrize("leaf", ["gaussian", "mixture"])
+def test_forks_are_kept_in_files(leaf, tmp_path):
+    base = grown(leaf=leaf, inheritance="joint", discount=1.0, open_world=True)
+    X, y = mixed_rows(1, 100, holes=0.0)
+    path, whole = tmp_path / "part.mist", copy.deepcopy(base)
+    for part in (base.fork(), base._fork(1, 0.5), base._fork(2, 0.5).partial_fit(X, y)):
+        save(part, path)
+        kept = [array.tobytes() for array in state_arrays(load(path))]
+        assert kept == [array.tobytes() for array in state_arrays(part)]
+        whole.merge(load(path))
+    assert whole.n_rows_ == 400
+    part._state.began = part._state.began[:1]
+    save(part, path)
+    with pytest.raises(ValueError, match="began with other nodes"):
+        load(path)
+
+
+@pytest.mark.parametrize("forest", [False, True])
+def test_a_fork_answers_nothing_whatever_it_has_learnt(forest):
+    X, y = mixed_rows(0, 60, holes=0.0)
+    model: Any = MistForest(MistClassifier(**OPTIONS), n_trees=2) if forest else None
+    part = (model or MistClassifier(**OPTIONS)).fit(X, y).fork().partial_fit(X[:9], y[:9])
+    named = dict(enumerate(X.T))
+    for call, arguments in (
+        (part.predict, (X,)),
+        (part.predict_proba, (X,)),
+        (part.predict_many, (named,)),
+        (part.predict_one, (X[0],)),
+        (part.prequential, (X, y)),
+        (part.prequential_many, (named, y)),
+    ):
+        with pytest.raises(ValueError, match="a fork has only what it learnt itself"):
+            call(*arguments)
+    assert part.n_rows_ == 9
 
 
 def test_a_merged_model_goes_on():

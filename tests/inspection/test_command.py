@@ -8,6 +8,7 @@ from typer.testing import CliRunner
 from mist import MistForest
 from mist.cli import app
 from mist.commands.explain import named_values
+from mist.preprocessing import StreamPipeline
 from published import paper_tree
 
 NAMES = ["size", "hue=blue", "hue=red"]
@@ -47,6 +48,29 @@ def test_a_row_of_a_file_is_explained(saved, tmp_path):
     refused = asked(path, "--csv", table, "--line", 9)
     assert refused.exit_code == 2
     assert "rows.csv has no row on line 9" in refused.output
+
+
+def test_a_pipeline_encodes_the_row_itself(tmp_path):
+    line = StreamPipeline(model=paper_tree())
+    line.learn_many({"size": [1.0, 9.0, 1.5, 8.0], "hue": ["blue", "NA", "blue", "NA"]}, [0, 1] * 2)
+    line.save(tmp_path / "line.mist")
+    (tmp_path / "rows.csv").write_text("hue,id,size\nNA,x7,9\n,x8,1\n")
+    for line_number, hue in ((2, "NA"), (3, None)):
+        x = line.encoder_.transform_one({"size": 9.0 if hue else 1.0, "hue": hue})
+        done = asked(tmp_path / "line.mist", "--csv", tmp_path / "rows.csv", "--line", line_number)
+        assert done.output == f"{line.model_.explain(x, top=3)}\n"
+    assert asked(tmp_path / "line.mist", "--row", '[9, "NA"]').output.startswith("answer: 1")
+    for row, message in (
+        ('{"size": "big"}', "column 'size': 'big' is not a number"),
+        ('{"id": 3}', "none of the model's columns"),
+        ("[1]", "the row has 1 values, the model takes 2"),
+    ):
+        refused = asked(tmp_path / "line.mist", "--row", row)
+        assert (refused.exit_code, message in refused.output) == (2, True), refused.output
+    StreamPipeline(model=MistForest()).save(tmp_path / "forest.mist")
+    assert "holds a MistForest" in asked(tmp_path / "forest.mist", "--row", "[1]").output
+    StreamPipeline().save(tmp_path / "new.mist")
+    assert "learnt nothing yet" in asked(tmp_path / "new.mist", "--row", "[1]").output
 
 
 @pytest.mark.parametrize(

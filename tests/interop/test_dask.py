@@ -188,6 +188,16 @@ def test_cuts_follow_the_blocks():
     assert cuts_of(blocks, 12, 16) == [(1, 2, 5), (2, 0, 1)]
 
 
+def test_files_come_in_the_order_in_which_tables_are_read(tmp_path):
+    pytest.importorskip("pyarrow")
+    folder = parquet(tmp_path / "rows", (3, 2), 5)
+    one, other = sorted(folder.glob("*.parquet"))
+    one.rename(folder / "part-10.parquet")
+    other.rename(folder / "part-9.pq")
+    (folder / "_hidden.parquet").write_text("no rows")
+    assert [block.rows for block in as_blocks(folder, None, "label", len)] == [2, 3]
+
+
 def test_what_is_refused(tmp_path):
     da = pytest.importorskip("dask.array")
     X, y = rows(100)
@@ -199,8 +209,8 @@ def test_what_is_refused(tmp_path):
         ("give target", (good[0],), {}),
         ("give target", good, {"target": "label"}),
         ("shape", (da.from_array(X), da.from_array(y[:50])), {}),
-        ("neither a Parquet file nor a folder", (tmp_path / "nothing",), {"target": "label"}),
-        ("neither a Parquet file nor a folder", (empty,), {"target": "label"}),
+        ("there is no file", (tmp_path / "nothing",), {"target": "label"}),
+        ("a folder without Parquet files", (empty,), {"target": "label"}),
         ("no column 'x'", (parquet(tmp_path / "rows", (50,), 50),), {"target": "x"}),
         ("parts=0", good, {"parts": 0}),
         ("largest_round=0", good, {"largest_round": 0}),

@@ -52,6 +52,16 @@ def pipe(text, **options):
     return LiveTable(source, "y")
 
 
+def test_a_refused_batch_is_forgotten():
+    encoder = GrowingEncoder()
+    list(encoder.encode(make_records([1], [{"a": 1, "t": "red"}])))
+    before = encoder.plain()
+    for bad in ({"t": "blue", "a": "x"}, {"a": 2, "t=blue": 1, "t": "blue"}, {"b": 1, "t=red": 3}):
+        with pytest.raises(TableError, match=r"is not a number|two columns would"):
+            list(encoder.encode(make_records([2, 3], [{"t": "green"}, bad])))
+        assert encoder.plain() == before
+
+
 def test_csv_and_json_lines_bring_the_same_rows():
     nan = np.nan
     expected = [

@@ -237,6 +237,10 @@ def test_columns_of_other_names_or_places_are_refused_by_the_strict_methods():
             call(frame[["coat", "size"]])
     with pytest.raises(ValueError, match="learnt columns without names"):
         StreamEncoder().fit([[1.0]]).learn_many({"size": [1.0]})
+    with pytest.raises(ValueError, match="learnt columns without names"):
+        StreamEncoder().fit([[1.0]]).transform_many({"size": [1.0]})
+    numbered = StreamEncoder().learn_many({7: [1.0]}).learn_many({8: [2.0]})
+    assert numbered.transform_many({8: [3.0], 9: [1.0]})[0, 1] == 3.0
     for empty in (frame[:0], frame[[]]):
         with pytest.raises(ValueError, match="while a minimum of 1 is required"):
             StreamEncoder().fit(empty)
@@ -263,6 +267,12 @@ def test_bad_options_are_refused_by_name(options, match):
     with pytest.raises(ValueError, match=match):
         encoder.partial_fit(pd.DataFrame({"a": ["x"]}))
     assert vars(encoder) == before
+
+
+def test_names_are_told_only_if_all_are_texts():
+    encoder = StreamEncoder().learn_many({"size": [1.0]})
+    assert encoder.feature_names_in_.tolist() == ["size"]
+    assert not hasattr(encoder.learn_many({3: [1.0]}), "feature_names_in_")
 
 
 def test_names_may_be_given_to_columns_without_any():

@@ -174,6 +174,19 @@ def test_a_file_holds_encoder_and_model(model, tmp_path):
     np.testing.assert_array_equal(copy.predict_many(table), line.predict_many(table))
 
 
+def test_only_models_that_test_then_train_are_asked_to():
+    line = StreamPipeline(None, SGDClassifier())
+    with pytest.raises(TypeError, match="SGDClassifier has no prequential: call predict"):
+        line.prequential_many(X, Y)
+    assert set(vars(line)) == {"encoder", "model"}
+
+
+def test_rows_by_name_are_no_answer_where_columns_had_none():
+    line = StreamPipeline(None, paper_tree()).fit([[1.0], [9.0]], ["cat", "cow"])
+    with pytest.raises(ValueError, match="learnt columns without names"):
+        line.predict_many({"size": [9.0]})
+
+
 def test_nothing_learnt_is_told():
     line = StreamPipeline(None, paper_tree())
     assert line.predict_one({"size": 1.0}) is None

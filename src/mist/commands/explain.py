@@ -10,9 +10,11 @@ from typing import Any
 
 from mist.classifier import MistClassifier
 from mist.inspection import Explanation
+from mist.io.applying import encode_one
 from mist.io.csv import CsvSource
 from mist.io.source import MISSING, TableError
-from mist.persistence import load
+from mist.persistence import load_with_attachment
+from mist.preprocessing import StreamEncoder, StreamPipeline
 
 __all__ = ["explain_row", "named_values", "row_of_csv", "row_of_text"]
 
@@ -25,9 +27,10 @@ def explain_row(path: Path, row: Any, top: int) -> Explanation:
     Parameters
     ----------
     path : Path
-        File of the model, see `mist.persistence.save`.
-    row : sequence of numbers, or mapping of str
-        The row; a mapping as for `named_values`.
+        File of the model, see `mist.persistence.save`; what ``mist run --save`` has written says
+        how a row is read, and a `StreamPipeline` encodes it.
+    row : sequence, or mapping of str
+        The row; a mapping as for `named_values`, if the file does not say more.
     top : int
         Classes that the evidence is told for.
 
@@ -38,20 +41,32 @@ def explain_row(path: Path, row: Any, top: int) -> Explanation:
     Raises
     ------
     ValueError
-        If the file holds no `MistClassifier` that has learnt something, or the row does not fit.
+        If the file holds no `MistClassifier` that has learnt something, alone or in a
+        `StreamPipeline`, or the row does not fit.
     OSError
         If the file cannot be read.
     """
-    model = load(path)
-    if not isinstance(model, MistClassifier):
+    model, attachment = load_with_attachment(path)
+    pipeline = model if isinstance(model, StreamPipeline) else None
+    tree = model if pipeline is None else getattr(pipeline, "model_", pipeline._model())
+    if not isinstance(tree, MistClassifier):
         raise ValueError(
-            f"{path.name} holds a {type(model).__name__}; mist explain looks into one tree, a "
+            f"{path.name} holds a {type(tree).__name__}; mist explain looks into one tree, a "
             "MistClassifier (in Python: forest.trees_[0].explain(row))"
         )
     if not hasattr(model, "n_features_in_"):
         raise ValueError(f"the model in {path.name} has learnt nothing yet")
-    x = named_values(row, model._names()) if isinstance(row, Mapping) else row
-    return model.explain(x, top=top)
+    if pipeline is not None:
+        x: Any = pipeline.encoder_.transform_one(_cells(row, pipeline.encoder_))
+    elif not isinstance(row, Mapping):
+        x = row
+    elif isinstance(attachment, Mapping) and "encoding" in attachment:
+        x = encode_one(attachment["encoding"], row)
+        if not tree._has_names():  # as in a checkpoint
+            x = list(x.values())
+    else:
+        x = named_values(row, tree._names())
+    return tree.explain(x, top=top)
 
 
 def row_of_text(text: str) -> Any:
@@ -147,9 +162,34 @@ def named_values(row: Mapping[str, Any], names: Sequence[Any]) -> dict[Any, floa
             one = text == f"{column}={cell.strip() if isinstance(cell, str) else cell}"
             values[known[text]] = math.nan if missing else float(one)
     if not values:
-        shown = ", ".join(list(known)[:5])
-        raise ValueError(f"the row has none of the model's columns, which are {shown}, ...")
+        raise _no_column(list(known))
     return values
+
+
+def _cells(row: Any, encoder: StreamEncoder) -> dict[Any, Any]:
+    """Cells of the columns that an encoder has learnt: numbers, texts, or None if missing."""
+    columns, kinds = encoder._columns, encoder._kinds
+    if not isinstance(row, Mapping):
+        if len(row) != len(columns):
+            raise ValueError(f"the row has {len(row)} values, the model takes {len(columns)}")
+        row = dict(zip(map(str, columns), row, strict=True))
+    cells = {}
+    for name in columns:
+        if str(name) in row:
+            cell = row[str(name)]
+            text = cell.strip() if isinstance(cell, str) else cell
+            missing = text is None or (text in MISSING and text not in encoder._codes.get(name, ()))
+            is_number = kinds.get(name) == "number"
+            value = _number(str(name), cell) if is_number and not missing else cell
+            cells[name] = None if missing else value
+    if not cells:
+        raise _no_column(columns)
+    return cells
+
+
+def _no_column(known: Sequence[Any]) -> ValueError:
+    shown = ", ".join(map(str, known[:5]))
+    return ValueError(f"the row has none of the model's columns, which are {shown}, ...")
 
 
 def _number(column: str, cell: Any) -> float:

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from io import TextIOWrapper
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -88,10 +89,8 @@ def predict(options: PredictOptions) -> None:
 
 def _answer(model: Any, chunk: Chunk) -> tuple[list[Any], list[float]]:
     """The most probable class of each row, and its probability."""
-    X: Any = chunk.X
-    by_name = isinstance(X, dict) or hasattr(model, "feature_names_in_")
-    if by_name and not isinstance(X, dict):
-        X = dict(zip(chunk.names, X.T, strict=True))
+    by_name = isinstance(chunk.X, dict) or hasattr(model, "feature_names_in_")
+    X: Any = chunk.columns() if by_name else chunk.X
     labels = (model.predict_many if by_name else model.predict)(X)
     shares = (model.predict_proba_many if by_name else model.predict_proba)(X)
     places = np.searchsorted(model.classes_, labels)
@@ -108,9 +107,7 @@ def _writing(path: Path | None, live: bool) -> Iterator[TextIO]:
             yield handle
     else:
         with replacing(path) as file:
-            import io
-
-            text = io.TextIOWrapper(file, encoding="utf-8", newline="", write_through=True)
+            text = TextIOWrapper(file, encoding="utf-8", newline="", write_through=True)
             yield text
             text.flush()
             text.detach()

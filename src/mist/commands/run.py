@@ -110,8 +110,7 @@ def run(options: RunOptions) -> None:
     if options.save is not None:
         model = models[names[0]]
         if isinstance(table, Table):
-            # Rows of files come as arrays; who loads the model finds its columns by name.
-            model.feature_names_in_ = np.array(table.names, dtype=object)
+            _name_columns(model, table.names)
         save_run(options.save, model, table.plain())
         print_path(console, "Model", options.save)
     write_report(
@@ -128,6 +127,12 @@ def run(options: RunOptions) -> None:
         raise fault
 
 
+def _name_columns(model: Any, names: Sequence[str]) -> None:
+    """Rows of files come as arrays; who loads the model finds its columns by name."""
+    for part in (model, *getattr(model, "trees_", ())):
+        part.feature_names_in_ = np.array(names, dtype=object)
+
+
 def _check(options: RunOptions, names: Sequence[str]) -> None:
     """Refuse options that do not go together, and files that cannot be written."""
     if options.live and options.order != "file":
@@ -142,8 +147,13 @@ def _check(options: RunOptions, names: Sequence[str]) -> None:
     if options.save is not None and len(names) > 1:
         raise ValueError("--save keeps one model: give one --model, or run the others apart")
     sources = [] if options.live else [found.path for found in find_files(options.files)]
-    for path in (options.report, options.predictions, options.save, options.checkpoint):
+    taken: dict[Path, str] = {}
+    for option in ("report", "predictions", "save", "checkpoint"):
+        path = getattr(options, option)
         check_output(path, sources)
+        other = option if path is None else taken.setdefault(path.resolve(), option)
+        if other != option:
+            raise ValueError(f"--{other} and --{option} both name {path}: give each its own file")
 
 
 def _open(options: RunOptions, console: Console) -> Table:
@@ -251,6 +261,10 @@ class _Run:
             raise KeyboardInterrupt
         if not self.session.done:
             raise TableError(f"{table.name} brought no row")
+        if not self.session.learnt:
+            raise TableError(
+                f"{table.name}: no row has a label in column {table.target!r}: nothing was learnt"
+            )
         return fault
 
     def section(self) -> Section:

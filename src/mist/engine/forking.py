@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mist.engine.conformity import new_conformity
+from mist.engine.conformity import new_conformity, reserve_classes
 from mist.engine.random import FORKS, draw
 from mist.engine.records import new_records
 from mist.engine.state import (
@@ -82,6 +82,7 @@ def bare(state: State, options: Options) -> State:
         nodes=state.tree.nodes[:n].copy(),
         leaves=new_records(n_leaves, LEAF),
         spread=np.zeros((n_leaves, state.n_features)),
+        totals=np.zeros_like(state.tree.totals),
     )
     out.kind.reserve_leaves(out, n_leaves)
     out.tree.counters[[N_NODES, N_LEAVES]] = n, n_leaves
@@ -91,4 +92,5 @@ def bare(state: State, options: Options) -> State:
         out.kind.begin(out, leaf)
     if state.conformity is not None:
         out.conformity = new_conformity()
+        reserve_classes(out, len(state.conformity.held))
     return out

@@ -92,6 +92,10 @@ NEGLIGIBLE = 40.0
 """Components whose density is smaller than the class's largest by this logarithm are left out."""
 
 
+NOT_POOLED = -1.0
+"""`Growth.pool_always` of a fork, which answers nothing."""
+
+
 class Growth(NamedTuple):
     """The numbers that decide on refreshing and dividing."""
 

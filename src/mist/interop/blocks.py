@@ -7,6 +7,9 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from mist.io.opening import check_file
+from mist.io.paths import find_files
+
 __all__ = ["Block", "Cut", "as_blocks", "cuts_of", "read"]
 
 
@@ -90,12 +93,7 @@ def _paths(data: Any) -> list[Path]:
         data = [data]
     if not (isinstance(data, Sequence) and all(isinstance(f, str | PathLike) for f in data)):
         return []
-    files = []
-    for path in map(Path, data):
-        inside = sorted(path.rglob("*.parquet")) if path.is_dir() else [path]
-        if not inside or not all(file.is_file() for file in inside):
-            raise ValueError(f"{path} is neither a Parquet file nor a folder that holds some")
-        files += inside
+    files = [check_file(found.path) for found in find_files(data)]
     if not files:
         raise ValueError("the list of Parquet files is empty")
     return files

@@ -59,9 +59,9 @@ def fit_stream(
     model : MistClassifier or MistForest
         Learns on; it need not be fitted.
     data : path, sequence of paths, Dask data frame or Dask array
-        A Parquet file, a folder of them (in the order of their names) or a list: they are read by
-        the workers, a row group at a time, under the same paths as here. Or a Dask data frame,
-        whose partitions are counted first; or a Dask array of shape (n, d).
+        A Parquet file, a pattern, a folder of them (in the order of `mist.io.find_files`) or a
+        list: they are read by the workers, a row group at a time, under the same paths as here. Or
+        a Dask data frame, whose partitions are counted first; or a Dask array of shape (n, d).
     y : Dask array, shape (n,), or None
         Labels beside a Dask array.
     target : str or None

@@ -30,7 +30,7 @@ def _constructor_of(estimator: type) -> Callable[..., None]:
         vars(self).update(options)
         inner = {
             # The trees of a forest may be given as a classifier of this module.
-            name: value.model if isinstance(value, _RiverClassifier) else value
+            name: _unwrapped(value)
             for name, value in options.items()
         }
         self.model = estimator(**{SEED: inner.pop("seed")}, **inner)

@@ -9,14 +9,14 @@ import numpy as np
 
 from mist.io.encode import Chunk, Encoder
 from mist.io.growing import GrowingEncoder
-from mist.io.live import Records
+from mist.io.live import Records, make_records
 from mist.io.livetable import is_live, open_stream
 from mist.io.opening import open_source
 from mist.io.source import Batch, Cells, Column, TableError
 from mist.io.table import naming
 from mist.io.targets import Targets
 
-__all__ = ["apply_encoding"]
+__all__ = ["apply_encoding", "encode_one"]
 
 _Encode = Callable[[Records, str], Chunk]
 
@@ -76,6 +76,43 @@ def apply_encoding(
         with naming(batch.file):
             chunk = encode(records, batch.file)
         yield chunk
+
+
+def encode_one(encoding: Mapping[str, Any], record: Mapping[str, Any]) -> dict[str, float]:
+    """Encode one row for a trained model.
+
+    Parameters
+    ----------
+    encoding : mapping
+        What the table of the training told by ``plain``.
+    record : mapping
+        Cells by column: texts, numbers, bools or None. A label is not looked at.
+
+    Returns
+    -------
+    dict
+        Values by the names that the model learnt, in their order; NaN where one is missing.
+
+    Raises
+    ------
+    TableError
+        If a cell is no number where one is needed, or none of the columns was learnt.
+
+    Examples
+    --------
+    >>> encoding = {"target": "y", "columns": ["hot"], "texts": {"hot": ["true"]}, "integers": None}
+    >>> encode_one(encoding, {"hot": True})
+    {'hot=true': 1.0}
+    """
+    known = encoding.get("columns") or [name for name, _ in encoding["texts"]]
+    cells = {name: cell for name, cell in record.items() if name in known}
+    if not cells:
+        raise TableError(
+            f"the row has none of the model's columns, which are {', '.join(known[:5])}, ..."
+        )
+    _, encode = _encoder(encoding)
+    columns = encode(make_records([1], [cells]), "").columns()
+    return {name: float(values[0]) for name, values in columns.items()}
 
 
 def _check(name: str, names: Sequence[str] | None, needed: Sequence[str]) -> None:

@@ -63,6 +63,10 @@ class Chunk(NamedTuple):
             return labels
         return [label if there else "" for label, there in zip(labels, self.known, strict=True)]
 
+    def columns(self) -> dict[str, NDArray[np.float64]]:
+        """Return the columns of ``X`` by name."""
+        return self.X if isinstance(self.X, dict) else dict(zip(self.names, self.X.T, strict=True))
+
     def has_missing(self) -> bool:
         """Whether a value is missing."""
         columns = self.X.values() if isinstance(self.X, dict) else [self.X]

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from mist.io.encode import as_numbers, check_range, known_texts
 from mist.io.live import Records
-from mist.io.source import MISSING, Cells, as_number, as_texts
+from mist.io.source import MISSING, Cells, TableError, as_number, as_texts
 from mist.onehot import codes_of, new_texts, write_one_hot
 
 __all__ = ["MOST_TEXTS", "GrowingEncoder"]
@@ -77,8 +77,24 @@ class GrowingEncoder:
         Raises
         ------
         TableError
-            If a column of numbers holds something else, infinity or too large a number.
+            If a column of numbers holds something else, infinity or too large a number, or a text
+            would add a column that is there. Then nothing of the records is remembered.
         """
+        before = self.plain()
+        try:
+            columns, begins = self._take(records)
+        except TableError:
+            self.restore(before)
+            raise
+        borders = sorted({0, *begins.values()})
+        for begin, end in zip(borders, [*borders[1:], len(records.rows)], strict=True):
+            rows = slice(begin, end)
+            self.names.update((name, None) for name in columns if begins[name] <= begin)
+            here = {name: v[rows] for name, v in columns.items() if begins[name] <= begin}
+            yield rows, here or self._nothing(end - begin)
+
+    def _take(self, records: Records) -> tuple[_Columns, dict[str, int]]:
+        """Encoded columns, and the row that brought each; 0 for those there were before."""
         columns: _Columns = {}
         begins: dict[str, int] = {}
         self._seen.update(dict.fromkeys(records.columns))
@@ -87,14 +103,11 @@ class GrowingEncoder:
             if name in records.columns and name not in self._leave_out:
                 cells = records.columns[name]
                 for encoded, values, begin in self._encode_column(name, cells, records.rows):
+                    if encoded in columns:
+                        raise _twice(encoded)
                     columns[encoded] = values
                     begins[encoded] = begin
-        borders = sorted({0, *begins.values()})
-        for begin, end in zip(borders, [*borders[1:], len(records.rows)], strict=True):
-            rows = slice(begin, end)
-            self.names.update((name, None) for name in columns if begins[name] <= begin)
-            here = {name: v[rows] for name, v in columns.items() if begins[name] <= begin}
-            yield rows, here or self._nothing(end - begin)
+        return columns, begins
 
     def apply(self, records: Records) -> _Columns:
         """Turn records into the columns there are; nothing is added.
@@ -151,6 +164,8 @@ class GrowingEncoder:
             if first is None:
                 return
             is_text = name in self._text_columns or as_number(first) is None
+            if not is_text and name in self.names:
+                raise _twice(name)
             self._texts[name] = {} if is_text else None
         texts = self._texts[name]
         if texts is None:
@@ -161,6 +176,8 @@ class GrowingEncoder:
         found = known_texts(cells, texts)
         begins = dict.fromkeys(texts, 0)
         for row, text in new_texts(found, texts)[: MOST_TEXTS - len(texts)]:
+            if f"{name}={text}" in self.names:
+                raise _twice(f"{name}={text}")
             texts[text], begins[text] = len(texts), row
         for (encoded, values), begin in zip(
             _one_hot(name, found, texts).items(), begins.values(), strict=True
@@ -179,6 +196,13 @@ class GrowingEncoder:
 
 def _first_value(cells: Cells) -> str | None:
     return next((text for text in as_texts(cells) if text not in MISSING), None)
+
+
+def _twice(name: str) -> TableError:
+    return TableError(
+        f"two columns would be called {name!r}, one of them a text of another column; rename one, "
+        "or ignore it"
+    )
 
 
 def _one_hot(name: str, found: Sequence[str | None], texts: Mapping[str, int]) -> _Columns:

@@ -103,6 +103,12 @@ class Table:
                     on_scan(batch.fraction)
         self.names = self._encoder.names
         self.categorical = self._encoder.categorical
+        if len(set(self.names)) < len(self.names):
+            twice = next(name for i, name in enumerate(self.names) if name in self.names[:i])
+            raise TableError(
+                f"{self.path.name}: two columns would be called {twice!r}, one of them a text of "
+                "another column; rename one, or ignore it"
+            )
         if not self.names:
             raise TableError(f"{self.path.name} has no column besides the target {self.target!r}")
 

@@ -24,6 +24,7 @@ from mist.engine.mixture import (
     FREE_TRIAL,
     N_COMPONENTS,
     N_TRIALS,
+    NOT_POOLED,
     Growth,
     Mixture,
     MixtureSeen,
@@ -269,9 +270,20 @@ def check_state(state: Any, n_codes: int) -> None:
         fit(state.conformity, CONFORMITY, {"scores": REMEMBERED})
         require(len(state.conformity.held) >= n_codes, "it lacks scores of classes")
         require((state.conformity.scored >= 0).all(), "it has negative numbers of scores")
+    _check_carried(state.carried)
     require(type(state.trials) is dict, "its trials are none")
     for leaf, batch in state.trials.items():
         _check_trials(state, leaf, batch, n_codes)
+
+
+def _check_carried(carried: Any) -> None:
+    """Refuse shares of mixtures that a fork cannot have begun with."""
+    require(carried is None or type(carried) is dict, "what it began with is nothing")
+    for key, parts in (carried or {}).items():
+        pair = type(key) is tuple and len(key) == 2 and all(type(k) is int for k in key)
+        require(pair, "it began with a share of no class")
+        numbers = type(parts) is np.ndarray and parts.dtype == np.float64
+        require(numbers and parts.ndim == 2 and len(parts) == 2, "it began with no share")
 
 
 def _check_numbers(group: Any, kind: Any) -> None:
@@ -439,7 +451,10 @@ def _check_mixture(state: State, sizes: dict[str, int], live: Array) -> None:
     most = growth.most
     require(most in (1, state.options.max_components), "it has another number of components")
     require(0 <= growth.n_known <= sizes["a"], "it knows more columns than there are")
-    require(growth == growth_of(sizes["a"], growth.n_known, most), "its mixtures grow oddly")
+    known = growth_of(sizes["a"], growth.n_known, most)
+    if state.began is not None and growth.pool_always == NOT_POOLED:
+        known = known._replace(pool_always=NOT_POOLED)
+    require(growth == known, "its mixtures grow oddly")
     sizes["pairs"] = growth.pairs
     fit(model, MIXTURE, sizes)
     candidates = sizes["trials"] * (2 * growth.pairs + 1)

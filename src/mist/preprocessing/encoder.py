@@ -218,17 +218,14 @@ class StreamEncoder(TransformerMixin, Saveable, BaseEstimator):
         with without_trace(self):
             self._start()
             table = named_columns(X, "learning")
+            self._check_names(table)
             names = list(dict.fromkeys([*self._columns, *table]))
-            unnamed = self._columns and not hasattr(self, "feature_names_in_")
-            if unnamed and len(names) > len(self._columns):
-                raise ValueError(
-                    f"X names the column {names[len(self._columns)]!r}, but this encoder learnt "
-                    "columns without names; pass arrays"
-                )
             self._columns = names
             self.n_features_in_ = len(names)
             if all(isinstance(name, str) for name in names):
                 self.feature_names_in_ = np.array(names, dtype=object)
+            else:
+                self.__dict__.pop("feature_names_in_", None)
             self._learn(table)
         return self
 
@@ -261,6 +258,16 @@ class StreamEncoder(TransformerMixin, Saveable, BaseEstimator):
         if not hasattr(self, "_columns"):
             self._columns, self._owners, self._suffixes = [], [], []
             self._kinds, self._codes, self._places, self._moments = {}, {}, {}, {}
+
+    def _check_names(self, table: Mapping[Any, Any]) -> None:
+        """Refuse new names if columns were learnt by their places."""
+        if self._columns and self._columns == list(range(len(self._columns))):
+            new = [name for name in table if name not in self._columns]
+            if new:
+                raise ValueError(
+                    f"X names the column {new[0]!r}, but this encoder learnt columns without "
+                    "names; pass arrays"
+                )
 
     def _named_by_options(self) -> dict[str, list[Any]]:
         """Columns that the options name."""
@@ -434,9 +441,20 @@ class StreamEncoder(TransformerMixin, Saveable, BaseEstimator):
         -------
         ndarray of float64, shape (n, n_features_out)
             Columns as `get_feature_names_out` names them.
+
+        Raises
+        ------
+        NotFittedError
+            If nothing was learnt yet.
+        TypeError
+            If the columns have no names.
+        ValueError
+            As for `fit`, and for names if what was learnt had none.
         """
         check_is_fitted(self)
-        return self._encoded(named_columns(X, "encoding"))
+        table = named_columns(X, "encoding")
+        self._check_names(table)
+        return self._encoded(table)
 
     def transform_one(self, x: Mapping[Any, Any]) -> dict[str, float]:
         """Turn one row, given by name, into numbers.

@@ -264,6 +264,10 @@ class StreamPipeline(ClassifierMixin, Saveable, BaseEstimator):
                 "of the first call only: hash the texts or give their categories to the "
                 "StreamEncoder, or use MistClassifier or MistForest"
             )
+        if not hasattr(model, by_place):
+            raise TypeError(
+                f"{type(model).__name__} has no {by_place}: call predict, then partial_fit"
+            )
         return getattr(model, by_place)(rows, y, **options)
 
     def _named(self, rows: Array) -> dict[str, Array]:

@@ -18,6 +18,7 @@ from mist.engine.gaussians import Gaussians, Seen, is_whole, new_seen
 from mist.engine.leafmodel import LeafModel, Side, Told, register
 from mist.engine.marginal import less_constants
 from mist.engine.mixture import (
+    NOT_POOLED,
     Mixture,
     MixtureSeen,
     growth_of,
@@ -230,7 +231,8 @@ class MixtureModel(LeafModel):
 
         Once values are missing, components begin anew.
         """
-        out.model = out.model._replace(growth=out.model.growth._replace(pool_always=-1.0))
+        growth = out.model.growth._replace(pool_always=NOT_POOLED)
+        out.model = out.model._replace(growth=growth)
         if share > 0.0 and out.model.growth.most > 1 and state.missing is None:
             out.carried = {}
             for leaf in np.flatnonzero(state.tree.leaves.orphan[: len(out.tree.leaves)] == 0):
