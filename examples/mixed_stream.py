@@ -27,7 +27,7 @@ def batch(n, kinds):
 
 
 # %% [markdown]
-# Test, then train, batch after batch. From the fourth batch on there are hens, whose coat no row
+# Test, then train, batch after batch. From batch 4 on there are hens, whose coat no row
 # had before.
 
 # %%

@@ -164,10 +164,12 @@ def test_all_pages_are_in_the_menu():
 def test_notebook_runs_and_prints_what_it_holds(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     cells = json.loads(page.read_text(encoding="utf-8"))["cells"]
+    script = page.with_suffix(".py").read_text(encoding="utf-8")
     names = {"__name__": "__notebook__"}
     for number, cell in enumerate(cells):
         if cell["cell_type"] == "code":
             where = f"{page.name}, cell {number}"
+            assert "".join(cell["source"]) in script, f"{where} is not that of the script"
             printed = execute("".join(cell["source"]), where, 1, names)
             held = [out["text"] for out in cell["outputs"] if out.get("name") == "stdout"]
             check("".join(text for part in held for text in part), printed, where)
