@@ -331,13 +331,21 @@ def test_a_pipe_goes_on_with_what_it_learnt(here):
     assert read_csv("again.csv") == whole
 
 
-def test_an_error_in_a_stream_keeps_what_was_learnt(here):
-    text = as_csv(make_pets(60)) + "1,2\n"
+@pytest.mark.parametrize(
+    ("bad", "message"),
+    [
+        (["1", "2"], "row 62: 2 cells, but the first row has 4"),
+        (["heavy", "1", "long", "cat"], "row 62, column 'weight': 'heavy' is not a number"),
+        (["inf", "1", "long", "cat"], "row 62, column 'weight': infinity is not allowed"),
+    ],
+)
+def test_an_error_in_a_stream_keeps_what_was_learnt(here, bad, message):
+    text = as_csv([*make_pets(60), bad])
     outcome = mist(
         "run", "-", "--target", "pet", "--model", "mist-g", "--save", "m.mist", "--predictions",
         "p.csv", stdin=text,
     )  # fmt: skip
-    refused(outcome, "row 62: 2 cells, but the first row has 4")
+    refused(outcome, message)
     assert "Model: m.mist" in outcome.stdout
     assert len(read_csv("p.csv")) == 61
     assert (here / "mist-run.html").exists()

@@ -117,7 +117,13 @@ class LiveTable:
                 if not len(records.rows):
                     yield Chunk({}, np.zeros(0), self.names, records.rows, 0.0)
                     continue
-                chunks = list(self._encode(records))
+                try:
+                    chunks = list(self._encode(records))
+                except TableError:
+                    # What can be read again is not learnt in part; a pipe cannot.
+                    if self._source.position() is None:
+                        yield from self._up_to_fault(records)
+                    raise
                 self.settled = False
                 yield from chunks[:-1]
                 # Taken now: the source may already read on when the last chunk is learnt.
@@ -158,6 +164,16 @@ class LiveTable:
         for rows, X in self._encoder.encode(records):
             there = None if known is None else known[rows]
             yield Chunk(X, y[rows], self.names, records.rows[rows], 0.0, there)
+
+    def _up_to_fault(self, records: Records) -> Iterator[Chunk]:
+        """Rows before the first that cannot be encoded: what is learnt shall not depend on pauses."""
+        for row in range(len(records.rows)):
+            columns = {name: cells[row : row + 1] for name, cells in records.columns.items()}
+            try:
+                chunks = list(self._encode(Records(records.rows[row : row + 1], columns)))
+            except TableError:
+                return
+            yield from chunks
 
     def _begin(self, fixed: Sequence[str] | None) -> None:
         if fixed is not None:
