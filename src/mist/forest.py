@@ -52,8 +52,8 @@ class MistForest(ClassifierMixin, Saveable, BaseEstimator):
     ----------
     estimator : MistClassifier or None, default=None
         Settings of the trees; it is not fitted itself. Its ``max_features`` and its
-        ``random_state`` are replaced by those of the forest. None stands for full-covariance
-        leaves, splits on a schedule and joint inheritance.
+        ``random_state`` are replaced by those of the forest. None stands for the defaults of
+        `MistClassifier` with splits on a schedule.
     n_trees : int, default=10
         Number of trees; fixed once a row is learnt.
     max_features : float or None, default=0.5
