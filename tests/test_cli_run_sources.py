@@ -72,6 +72,11 @@ def refused(outcome, *parts):
         assert part in outcome.stderr
 
 
+def value_of(path, name):
+    """What `mist inspect` says of a model."""
+    return json.loads(mist("inspect", path, "--json").stdout)[name]
+
+
 def read_csv(path):
     with open(path, newline="") as handle:
         return list(csv.reader(handle))
@@ -106,6 +111,7 @@ def test_from_a_file_to_a_model_to_predictions(here):
         ["4", "", "hamster"],
     ]
     assert all(0.5 < float(line[3]) <= 1.0 for line in lines)
+    assert value_of("pets.mist", "target") == "pet"
     # Columns are known by their names.
     row = '{"height": -8.1, "coat": "short", "weight": 10.2}'
     outcome = mist("explain", "pets.mist", "--row", row)
@@ -163,6 +169,17 @@ def test_without_any_label_nothing_is_learnt(here, file):
     (here / "pets.csv").write_text(bare)
     command = ["run", file, "--target", "pet", "--model", "mist-g", "--unlabelled", "predict"]
     refused(mist(*command, stdin=bare), "no row has a label in column 'pet'")
+
+
+def test_a_column_that_only_names_rows_is_told(here):
+    rows = ["".join((f"{i % 2}.5,P{i:04},", "cat" if i % 2 else "dog", "\n")) for i in range(1100)]
+    text = "".join(["weight,the id,pet\n", *rows])
+    (here / "pets.csv").write_text(text)
+    refused(mist("run", "pets.csv", "--target", "pet"), "'the id'", "--ignore 'the id'")
+    # A pipe cannot know beforehand.
+    noted = run("-", stdin=text).stderr
+    assert noted.count("note: ") == noted.count("--ignore 'the id'") == 1
+    assert "note" not in run("-", "--ignore", "the id", stdin=text).stderr
 
 
 def test_two_columns_of_one_name_are_refused(here):

@@ -257,9 +257,18 @@ def dense(X: Any) -> Any:
 
     Raises
     ------
+    TypeError
+        If X is a mapping: columns by name belong to other methods.
     ValueError
         If that would take more than `MOST_DENSE` bytes.
     """
+    # Sparse matrices by keys are mappings, too.
+    if isinstance(X, Mapping) and not issparse(X):
+        raise TypeError(
+            f"this method takes arrays and data frames and got a {type(X).__name__}: give a "
+            "mapping of names to columns to the methods with '_many', such as learn_many and "
+            "predict_many"
+        )
     if not issparse(X):
         return X
     n_rows, n_columns = X.shape

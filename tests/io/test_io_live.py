@@ -122,6 +122,13 @@ def test_texts_beyond_the_most_have_no_column():
     assert len(encoder.names) == MOST_TEXTS
     _, last = parts[-1]
     assert [values[-1] for values in last.values()] == [0.0] * MOST_TEXTS
+    assert list(encoder.crowded) == ["t"]
+    # Known texts again are no crowd.
+    full = GrowingEncoder(["t"])
+    for _ in range(2):
+        rows = [{"t": i} for i in range(MOST_TEXTS)]
+        list(full.encode(make_records(range(MOST_TEXTS), rows)))
+    assert not full.crowded
 
 
 def test_a_copy_of_an_encoder_goes_on_like_it():

@@ -120,6 +120,22 @@ def test_strict_methods_take_frames_and_arrays():
     assert np.mean(answers == Y) > 0.9
 
 
+def test_methods_for_arrays_point_to_those_for_columns_by_name():
+    model = StreamPipeline(model=paper_tree()).learn_many(X, Y)
+    for call in (model.predict, model.predict_proba, lambda X: model.score(X, Y)):
+        with pytest.raises(TypeError, match=r"got a dict.*predict_many"):
+            call(X)
+    with pytest.raises(TypeError, match="learn_many"):
+        paper_tree().partial_fit({"size": [1.0, 2.0]}, [0, 1])
+
+
+def test_a_model_in_the_place_of_the_encoder_is_refused():
+    model = StreamPipeline(paper_tree())
+    with pytest.raises(TypeError, match=r"MistClassifier.*StreamPipeline\(model="):
+        model.learn_many(X, Y)
+    assert not hasattr(model, "encoder_")
+
+
 def test_models_of_fixed_width_name_the_column_that_came():
     table, y = complete(X, Y)
     line = StreamPipeline(None, NCM()).learn_many(table, y)

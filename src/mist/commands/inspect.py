@@ -47,7 +47,7 @@ def inspect(path: Path, *, tree: bool = False, as_json: bool = False) -> None:
     """
     contents = read_contents(path)
     model, attachment = restored(path, contents)
-    found = _found(path, contents, model, attachment is not None)
+    found = _found(path, contents, model, attachment)
     texts = _texts(path, model) if tree else []
     if as_json:
         print(json.dumps({**found, "trees": texts} if tree else found, indent=2))
@@ -61,7 +61,7 @@ def inspect(path: Path, *, tree: bool = False, as_json: bool = False) -> None:
         console.print(text, markup=False, soft_wrap=True)
 
 
-def _found(path: Path, contents: Contents, model: Any, attached: bool) -> dict[str, Any]:
+def _found(path: Path, contents: Contents, model: Any, attachment: Any) -> dict[str, Any]:
     """Everything that is told of a file, as values of JSON."""
     header, names = contents.header, getattr(model, "feature_names_in_", None)
     learnt, learner = _has_learnt(model), _learner(model)
@@ -79,9 +79,16 @@ def _found(path: Path, contents: Contents, model: Any, attached: bool) -> dict[s
         "classes": _classes(model),
         **{k: getattr(learner, v) for k, v in _COUNTS.items() if learnt and hasattr(learner, v)},
         "bytes": getattr(learner, "nbytes", None) if learnt else 0,
-        "attachment": attached,
+        "target": _target(attachment),
+        "attachment": attachment is not None,
         "members": [member._asdict() for member in members(contents)],
     }
+
+
+def _target(attachment: Any) -> str | None:
+    """Name of the label column, if `mist run` has written the file."""
+    encoding = attachment.get("encoding") if isinstance(attachment, dict) else None
+    return encoding.get("target") if isinstance(encoding, dict) else None
 
 
 def _changed(model: Any) -> dict[str, Any]:
@@ -172,6 +179,8 @@ def _facts(found: dict[str, Any], changed: dict[str, Any]) -> Iterator[tuple[str
             yield name, f"{found[name]:,}"
     if found["bytes"] is not None:
         yield "bytes", f"{found['bytes']:,} in memory"
+    if found["target"] is not None:
+        yield "target", found["target"]
     if found["attachment"]:
         yield "attachment", "yes"
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from shlex import quote
 from time import perf_counter
 from typing import Any
 
@@ -29,6 +30,7 @@ from mist.commands.trial import Recorder
 from mist.commands.warmup import warm_up
 from mist.evaluation import evaluate
 from mist.io import Chunk, LiveTable, Table, TableError, find_files, is_live, open_live, open_table
+from mist.io.growing import MOST_TEXTS
 from mist.io.table import join
 from mist.presets import PRESETS, find_preset, make_model
 from mist.report import Section
@@ -216,6 +218,7 @@ class _Run:
         self._table = table
         self._console = console
         self._whole = not options.live
+        self._warned: list[str] = []
         self._checkpoint: Checkpoint | None = None
         kept = None
         if options.checkpoint is not None:
@@ -250,6 +253,7 @@ class _Run:
                 for chunk in self._chunks():
                     if len(chunk.y):
                         self._learn(chunk, predictions)
+                        self._warn_of_crowds()
                     progress.update(task, note=self.session.note(), completed=chunk.fraction)
                     if stop.wanted and table.settled:
                         break
@@ -299,6 +303,18 @@ class _Run:
             self._table.acknowledge()
         elif self._checkpoint.due(self.session.done) and self._table.settled:
             self._keep(predictions)
+
+    def _warn_of_crowds(self) -> None:
+        """Say once of each column of a stream that not all of its texts are told apart."""
+        crowded = self._table.crowded if isinstance(self._table, LiveTable) else ()
+        for name in crowded[len(self._warned) :]:
+            self._warned.append(name)
+            Console(stderr=True, highlight=False).print(
+                f"note: column {name!r} has more than {MOST_TEXTS} different texts; later ones "
+                f"are not told apart. Leave it out if it only names rows: --ignore {quote(name)}",
+                markup=False,
+                soft_wrap=True,
+            )
 
     def _keep(self, predictions: Predictions) -> None:
         assert self._checkpoint is not None

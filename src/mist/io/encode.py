@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from shlex import quote
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -279,12 +280,12 @@ class Encoder:
             If a column has more than `MAX_CATEGORIES` different texts.
         """
         for j in self._open():
-            codes = self._codes[j]
+            codes, name = self._codes[j], self._columns[j].name
             for place, text in new_texts(known_texts(batch.columns[j], codes), codes):
                 if len(codes) == MAX_CATEGORIES:
                     raise TableError(
-                        f"row {batch.rows[place]}, column {self._columns[j].name!r}: more than "
-                        f"{MAX_CATEGORIES} different texts; leave this column out (ignore it)"
+                        f"row {batch.rows[place]}, column {name!r}: more than {MAX_CATEGORIES} "
+                        f"different texts; leave this column out: --ignore {quote(name)}"
                     )
                 codes[text] = len(codes)
 

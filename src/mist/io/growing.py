@@ -38,6 +38,8 @@ class GrowingEncoder:
     ----------
     names : dict
         Names of the encoded columns so far, in order of appearance, with None.
+    crowded : dict
+        Columns that brought more texts than get columns of 0/1, likewise.
 
     Examples
     --------
@@ -52,6 +54,7 @@ class GrowingEncoder:
 
     def __init__(self, text_columns: Collection[str] = (), leave_out: Collection[str] = ()) -> None:
         self.names: dict[str, None] = {}
+        self.crowded: dict[str, None] = {}
         self._text_columns = text_columns
         self._leave_out = leave_out
         self._seen: dict[str, None] = {}
@@ -175,7 +178,10 @@ class GrowingEncoder:
             return
         found = known_texts(cells, texts)
         begins = dict.fromkeys(texts, 0)
-        for row, text in new_texts(found, texts)[: MOST_TEXTS - len(texts)]:
+        new, room = new_texts(found, texts), MOST_TEXTS - len(texts)
+        if len(new) > room:
+            self.crowded[name] = None
+        for row, text in new[:room]:
             if f"{name}={text}" in self.names:
                 raise _twice(f"{name}={text}")
             texts[text], begins[text] = len(texts), row

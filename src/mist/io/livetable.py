@@ -89,6 +89,11 @@ class LiveTable:
         """Names of the encoded columns so far."""
         return () if self._encoder is None else tuple(self._encoder.names)
 
+    @property
+    def crowded(self) -> tuple[str, ...]:
+        """Columns that brought more texts so far than are told apart."""
+        return () if self._encoder is None else tuple(self._encoder.crowded)
+
     def chunks(self, size: int, position: Any = None, skip: int = 0) -> Iterator[Chunk]:
         """Yield rows as they come, and a chunk without rows when none come for a while.
 

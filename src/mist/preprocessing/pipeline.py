@@ -226,6 +226,11 @@ class StreamPipeline(ClassifierMixin, Saveable, BaseEstimator):
         """The encoder, which forgets what it learnt in the block if that fails."""
         with without_trace(self):
             if not hasattr(self, "encoder_"):
+                if self.encoder is not None and not hasattr(self.encoder, "transform_many"):
+                    raise TypeError(
+                        f"encoder is a {type(self.encoder).__name__}, which is no StreamEncoder; "
+                        "a model is given by name: StreamPipeline(model=...)"
+                    )
                 self.encoder_ = StreamEncoder() if self.encoder is None else clone(self.encoder)
                 self.model_ = clone(self._model())
             with without_trace(self.encoder_):
