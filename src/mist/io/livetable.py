@@ -171,7 +171,7 @@ class LiveTable:
             yield Chunk(X, y[rows], self.names, records.rows[rows], 0.0, there)
 
     def _up_to_fault(self, records: Records) -> Iterator[Chunk]:
-        """Rows before the first that cannot be encoded: what is learnt shall not depend on pauses."""
+        """Rows before the first bad one: what is learnt shall not depend on pauses."""
         for row in range(len(records.rows)):
             columns = {name: cells[row : row + 1] for name, cells in records.columns.items()}
             try:
