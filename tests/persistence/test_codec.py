@@ -63,7 +63,10 @@ def test_nested_values_come_back_as_they_were(value):
 )
 def test_other_values_come_back(value):
     back = through(value)
-    assert (type(back), repr(back)) == (type(value), repr(value))
+    assert type(back) is type(value)
+    assert back == value
+    if not isinstance(value, set):  # whose order says nothing
+        assert repr(back) == repr(value)
 
 
 def test_arrays_of_objects_and_in_column_order_come_back():
