@@ -910,8 +910,8 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
         TypeError
             If the columns have no names.
         """
-        self._fitted()
-        return self._labels.decode(self._predict(self._table_to_answer(X)))
+        codes = self._predict(self._table_to_answer(X))
+        return self._labels.decode(codes)
 
     def predict_proba_many(self, X: Any) -> Array:
         """Probability of every class for every row, with columns by name.
@@ -926,7 +926,6 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
         ndarray of float64, shape (n, n_classes)
             Columns follow ``classes_``; every row sums to 1.
         """
-        self._fitted()
         return self._predict_proba(self._table_to_answer(X))
 
     def predict_log_proba(self, X: Any) -> Array:

@@ -3,14 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["MISSING", "UNKNOWN", "codes_of", "new_texts", "write_one_hot"]
+__all__ = ["MISSING", "UNKNOWN", "codes_of", "new_texts", "text_of", "write_one_hot"]
 
 UNKNOWN = -1
 MISSING = -2
+
+
+def text_of(cell: Any) -> str:
+    """A cell as a text; a whole number has no decimal point.
+
+    Examples
+    --------
+    >>> text_of(3.0), text_of(2.5), text_of("a")
+    ('3', '2.5', 'a')
+    """
+    return str(int(cell)) if isinstance(cell, float) and cell.is_integer() else str(cell)
 
 
 def new_texts(texts: Iterable[str | None], codes: Mapping[str, int]) -> Sequence[tuple[int, str]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
@@ -147,16 +148,8 @@ class QuantileSketch:
         bad = ranks[~((ranks >= 0.0) & (ranks <= 1.0))]
         if bad.size:
             raise ValueError(f"q holds {float(bad.flat[0])!r}: ranks go from 0 to 1")
-        if not self._has_learnt():
-            return self._shaped(ranks, np.full((ranks.size, 1), np.nan))
-        state = self._state
-        room = int(state.tree.cells.used[0]) + 1
-        buffers = np.empty(room), np.empty(room)
-        out = np.empty((ranks.size, state.n_features))
-        for i, rank in enumerate(ranks.ravel()):
-            for j in range(state.n_features):
-                out[i, j] = kll.quantile(state.tree.cells, state.sketch, 0, j, rank, *buffers)
-        return self._shaped(ranks, out)
+        room = int(self._state.tree.cells.used[0]) + 1 if self._has_learnt() else 0
+        return self._of_each(ranks, kll.quantile, np.empty(room), np.empty(room), empty=np.nan)
 
     def rank(self, values: Any) -> Any:
         """Share of the values learnt that are at most so large.
@@ -171,17 +164,18 @@ class QuantileSketch:
         float or ndarray of float64
             From 0 to 1, in shapes as of `quantile`; 0 if nothing was learnt.
         """
-        points = np.asarray(values, dtype=np.float64)
-        if not self._has_learnt():
-            return self._shaped(points, np.zeros((points.size, 1)))
-        state = self._state
-        out = np.empty((points.size, state.n_features))
-        for i, point in enumerate(points.ravel()):
-            for j in range(state.n_features):
-                out[i, j] = kll.rank(state.tree.cells, state.sketch, 0, j, point)
-        return self._shaped(points, out)
+        return self._of_each(np.asarray(values, dtype=np.float64), kll.rank, empty=0.0)
 
-    def _shaped(self, asked: Array, out: Array) -> Any:
+    def _of_each(
+        self, asked: Array, tell: Callable[..., float], *buffers: Array, empty: float
+    ) -> Any:
+        """What is told of each number in each column."""
+        state = self._state if self._has_learnt() else None
+        out = np.full((asked.size, 1 if state is None else state.n_features), empty)
+        if state is not None:
+            for i, number in enumerate(asked.ravel()):
+                for j in range(state.n_features):
+                    out[i, j] = tell(state.tree.cells, state.sketch, 0, j, number, *buffers)
         out = out[:, 0] if self._flat else out
         if asked.ndim == 0:
             return float(out[0]) if out.ndim == 1 else out[0]

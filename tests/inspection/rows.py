@@ -7,32 +7,17 @@ from typing import Any
 
 import numpy as np
 
+from classifier.material import BINARY, EAGER, mixed_rows
 from mist import MistClassifier
 from naive import NaiveMist
 from published import paper_tree
-
-EAGER: dict[str, Any] = {
-    "grace_period": 20,
-    "split_test": "gain",
-    "union_bound": False,
-    "delta": 0.5,
-    "tie_threshold": 1.0,
-}
-"""Splits on any gain once 40 rows were seen at a leaf."""
-
-BINARY = 1
-"""The 0/1 column, in the middle so that internal and the caller's order differ."""
 
 LABELS = np.array(["ash", "beech", "cedar", "date"])
 
 
 def rows(seed: int, n: int, holes: float) -> tuple[np.ndarray, np.ndarray]:
-    """Rows of three numeric columns and one 0/1 column, and their classes 0 to 3."""
-    rng = np.random.default_rng(seed)
-    y = rng.integers(4, size=n)
-    X = rng.normal(rng.uniform(0, 6, (4, 4))[y], 1.0)
-    X[:, BINARY] = rng.random(n) < (y + 1) / 5
-    X[rng.random(X.shape) < holes] = np.nan
+    """Rows of three numeric columns and one 0/1 column, and their classes."""
+    X, y = mixed_rows(seed, n, holes=holes)
     return X, LABELS[y]
 
 

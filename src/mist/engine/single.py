@@ -16,16 +16,12 @@ from numba.extending import intrinsic
 from mist.engine.compiled import allocating, inlined
 from mist.engine.handle import Address, Handle, parts_of
 from mist.engine.stream import predict_rows, run
+from mist.limits import LARGEST, LARGEST_WEIGHT
 
 Array = np.ndarray[Any, Any]
 
 UNSURE = -2
 """The row takes a closer look: nothing was learnt."""
-
-LARGEST = 1e150
-"""Larger magnitudes cannot be squared in double precision."""
-
-LARGEST_WEIGHT = 2.0**31
 
 _REASONS = 8
 """More than there are reasons for `mist.engine.stream.run` to come back."""

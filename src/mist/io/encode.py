@@ -11,15 +11,13 @@ from numpy.typing import NDArray
 
 from mist.io.source import MISSING, Batch, Cells, Column, TableError, as_number, as_texts
 from mist.io.targets import Targets
+from mist.limits import LARGEST
 from mist.onehot import UNKNOWN, codes_of, new_texts, write_one_hot
 
 __all__ = ["MAX_CATEGORIES", "Chunk", "Encoder", "as_numbers", "check_range", "known_texts"]
 
 MAX_CATEGORIES = 1000
 """A column with more different texts than this is refused: it is an identifier or free text."""
-
-# The squares of larger numbers leave the range of float64.
-_LARGEST = 1e150
 
 
 class Chunk(NamedTuple):
@@ -405,7 +403,7 @@ def check_range(values: NDArray[np.float64], rows: NDArray[np.int64], name: str)
     TableError
         Names the first row with such a number.
     """
-    outside = np.abs(values) > _LARGEST
+    outside = np.abs(values) > LARGEST
     if outside.any():
         i = np.argmax(outside)
         what = "infinity is not allowed" if np.isinf(values[i]) else f"{values[i]} is too large"

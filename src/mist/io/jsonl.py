@@ -12,6 +12,7 @@ import numpy as np
 
 from mist.io.source import MISSING, Batch, Cells, Column, Source, TableError
 from mist.io.text import open_text
+from mist.onehot import text_of
 
 __all__ = ["JsonlSource", "gather", "parse_line", "read_objects"]
 
@@ -182,9 +183,7 @@ def _text(value: Any) -> str:
         return ""
     if isinstance(value, bool):
         return "true" if value else "false"
-    if isinstance(value, float) and value.is_integer():
-        return str(int(value))
-    return str(value)
+    return text_of(value)
 
 
 def _is_missing(value: Any) -> bool:

@@ -11,6 +11,8 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from mist.onehot import text_of
+
 __all__ = [
     "MISSING",
     "NO_LABEL",
@@ -107,7 +109,7 @@ def as_texts(cells: Cells) -> list[str]:
     if not isinstance(cells, np.ndarray):
         return [cell.strip() for cell in cells]
     if cells.dtype.kind == "f":
-        return [str(int(v)) if v.is_integer() else str(v) for v in cells.tolist()]
+        return [text_of(value) for value in cells.tolist()]
     return [str(value).strip() for value in cells.tolist()]
 
 

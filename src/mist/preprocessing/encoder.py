@@ -20,7 +20,8 @@ from sklearn.utils.validation import (
 )
 
 from mist.estimator import Saveable, take_over, without_trace
-from mist.onehot import codes_of, new_texts, write_one_hot
+from mist.limits import LARGEST
+from mist.onehot import codes_of, new_texts, text_of, write_one_hot
 from mist.tables import (
     Array,
     as_frame,
@@ -37,7 +38,6 @@ from mist.tables import (
 __all__ = ["StreamEncoder"]
 
 _NUMBER, _TEXT, _HASHED = "number", "text", "hashed"
-_LARGEST = 1e150  # the squares of larger numbers leave the range of float64
 
 _LEARNT = (
     "_columns",
@@ -380,7 +380,7 @@ class StreamEncoder(TransformerMixin, Saveable, BaseEstimator):
                     f"{row}; name it in categorical_features to take all of its cells as texts"
                 )
         values = as_numbers(cells, column)
-        outside = np.flatnonzero(np.abs(values) > _LARGEST)
+        outside = np.flatnonzero(np.abs(values) > LARGEST)
         if outside.size:
             value = float(values[outside[0]])
             what = "infinity" if np.isinf(value) else f"{value!r}, too large to be squared,"
@@ -552,11 +552,7 @@ def _label(column: Any) -> str:
 
 def _texts(cells: Array) -> list[str | None]:
     """Texts of cells, None where one is missing; 3 and 3.0 are the same text."""
-    return [None if is_missing(cell) else _text(cell) for cell in cells.tolist()]
-
-
-def _text(cell: Any) -> str:
-    return str(int(cell)) if isinstance(cell, float) and cell.is_integer() else str(cell)
+    return [None if is_missing(cell) else text_of(cell) for cell in cells.tolist()]
 
 
 def _hashes(texts: list[str | None], n_buckets: int) -> dict[str, int]:

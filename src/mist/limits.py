@@ -1,0 +1,11 @@
+"""Limits of what is learnt, which files, tables and the engine share."""
+
+from __future__ import annotations
+
+__all__ = ["LARGEST", "LARGEST_WEIGHT"]
+
+LARGEST = 1e150
+"""Larger magnitudes cannot be squared in double precision."""
+
+LARGEST_WEIGHT = 2.0**31
+"""Of a row."""
