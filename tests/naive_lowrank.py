@@ -120,7 +120,13 @@ class NaiveLowRankLeaf:
         for k in self.classes.values():
             taken += ratio(k.weight[:a], known) * np.diag(self._low_rank(k))
         noise = np.maximum(self.variance - taken, FLOOR * self.variance)
-        self.noise = np.where(self.variance > 0, noise, 1.0)
+        # A column that varies within no class is measured by how the class means vary.
+        between = ratio(sum(k.weight[:a] * k.mean[:a] ** 2 for k in self.classes.values()), known)
+        centre = ratio(sum(k.weight[:a] * k.mean[:a] for k in self.classes.values()), known)
+        means = [k.mean[:a][None] for k in self.classes.values() if (k.weight[:a] > 0).all()]
+        agree = np.ptp(np.concatenate(means), axis=0) == 0 if means else np.ones(a, bool)
+        between = np.where(agree, 1.0, between - centre**2)
+        self.noise = np.where(self.variance > 0, noise, between)
         for k in self.classes.values():
             self._finish(k)
 

@@ -262,6 +262,11 @@ class NaiveMixtureLeaf:
         self.weight = self.pooled_at = 0.0
         self.pooled_of = np.zeros(self.width)
         self.P = np.zeros((self.width, self.width))
+        # Running moments of all rows, and how many columns were constant when all was pooled.
+        d = len(self.order)
+        self.all_weight, self.all_mean, self.all_m2 = np.zeros(d), np.zeros(d), np.zeros(d)
+        self.constant = d
+        self.spare = np.zeros(self.width)
 
     @property
     def a(self) -> int:
@@ -293,6 +298,11 @@ class NaiveMixtureLeaf:
             self.classes[label] = NaiveClass(self.empty(), [Component(self.empty())])
         c = self.classes[label]
         self.weight += w
+        has = ~np.isnan(row)
+        self.all_weight[has] += w
+        away = (row - self.all_mean)[has]
+        self.all_mean[has] += away * w / self.all_weight[has]
+        self.all_m2[has] += w * away * (row - self.all_mean)[has]
         c.moments.learn(row, w)
         due = []
         for k, r in zip(c.components, self.responsibilities(c, row), strict=True):
@@ -309,7 +319,7 @@ class NaiveMixtureLeaf:
         column_weights = sum(other.moments.e[: self.width] for other in self.classes.values())
         news = (column_weights > 0) & (column_weights >= 2 * self.pooled_of)
         pools = self.weight <= always or self.weight >= (1 + self.pool_pace) * self.pooled_at
-        if pools or news.any():
+        if pools or news.any() or (self.all_m2 == 0).sum() < self.constant:
             self.pooled_of = column_weights
             self.pool()
         for k in c.components:
@@ -396,6 +406,10 @@ class NaiveMixtureLeaf:
         n = float(known[known > 0].mean()) if (known > 0).any() else 0.0
         keep = 1 - shrinkage(P, n)
         self.P = keep * P + (1 - keep) * np.diag(np.diag(P))
+        # A column that varies within no class is measured by its variance over all rows.
+        over_all = per(self.all_m2, self.all_weight)[: self.width]
+        self.spare = np.where(np.diag(self.P) == 0, over_all, 0.0)
+        self.constant = (self.all_m2 == 0).sum()
         self.pooled_at = self.weight
         for c in self.classes.values():
             for k in c.components:
@@ -427,6 +441,7 @@ class NaiveMixtureLeaf:
         root, rest = np.sqrt(pooled), np.sqrt(1 - pooled)
         W = np.outer(rest, rest) * c.within() + np.outer(root, root) * self.P
         S = W if len(c.components) == 1 else covariance(k.own.M + a * W, e + a)
+        S = S + np.diag(np.where(np.diag(S) == 0, self.spare, 0.0))
         return Density.of(S, k.chances, e)
 
     # --- answering ---------------------------------------------------------------------------
@@ -441,7 +456,7 @@ class NaiveMixtureLeaf:
         }
 
     def log(self, k: Component, row: Array) -> float:
-        return k.answering.log(row, k.own.mean, np.diag(self.P))
+        return k.answering.log(row, k.own.mean, np.diag(self.P) + self.spare)
 
     def shares(self, c: NaiveClass) -> list[float]:
         total = sum(k.mass for k in c.components)

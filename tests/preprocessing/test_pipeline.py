@@ -222,3 +222,15 @@ def test_parameters_reach_encoder_and_model_and_stay_as_they_were():
     assert line.model_.grace_period == 50
     assert line.model.categorical_features is None
     assert not hasattr(line.encoder, "n_features_in_")
+
+
+def test_rows_without_any_value():
+    model = StreamPipeline(model=paper_tree())
+    with pytest.raises(ValueError, match="no column has had a value yet"):
+        model.partial_fit([[np.nan, np.nan]], ["a"])
+    with pytest.raises(ValueError, match="no columns"):
+        model.learn_one({}, "a")
+    model.learn_one({"size": 1.0}, "a").learn_one({}, "b").learn_one({}, "b")
+    assert model.n_features_in_ == 1
+    assert model.predict_one({}) in ("a", "b")
+    assert sum(model.predict_proba_one({}).values()) == pytest.approx(1.0)

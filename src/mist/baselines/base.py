@@ -17,6 +17,7 @@ from mist.labels import Labels
 from mist.rows import Array, check_classes, check_labels, check_rows, check_weights
 
 _BATCH = 1024
+_FAR = 1e300
 _LEARNT = ("_state", "_labels", "classes_", "n_features_in_", "feature_names_in_")
 
 
@@ -172,7 +173,10 @@ class StreamClassifier(ClassifierMixin, Saveable, BaseEstimator, ABC):
             rows = slice(start, start + _BATCH)
             scores = np.full((len(X[rows]) if predict else 0, n_codes), -np.inf)
             self._run(X[rows], codes[rows], weights[rows], n_known, scores)
-            n_known = max(n_known, 1 + int(codes[rows].max()))
+            known = np.maximum.accumulate(np.append(n_known, 1 + codes[rows]))
+            if predict:
+                _keep_finite(scores, np.arange(n_codes) < known[:-1, None])
+            n_known = int(known[-1])
             batches.append(scores)
         return batches
 
@@ -205,6 +209,7 @@ class StreamClassifier(ClassifierMixin, Saveable, BaseEstimator, ABC):
         n_codes = len(self._labels.columns)
         scores = np.full((len(X), n_codes), -np.inf)
         self._run(X, np.full(len(X), -1), np.ones(len(X)), n_codes, scores)
+        _keep_finite(scores, True)
         return scores
 
     def _winners(self, scores: Array) -> Array:
@@ -226,6 +231,13 @@ class StreamClassifier(ClassifierMixin, Saveable, BaseEstimator, ABC):
             # joblib may hand over memory that must not be written to.
             arrays = (a if a.flags.writeable else np.array(a) for a in self._state)
             self._state = type(self._state)(*arrays)
+
+
+def _keep_finite(scores: Array, known: Any) -> None:
+    """Bring the scores of known classes back into range where a value far away overflowed them."""
+    bad = ~np.isfinite(scores) & known
+    if bad.any():
+        scores[bad] = np.nan_to_num(scores[bad], nan=-_FAR, posinf=_FAR, neginf=-_FAR)
 
 
 class WeightedStreamClassifier(StreamClassifier):

@@ -460,7 +460,7 @@ def refresh_leaf(pool, common, leaf, first, following, room):
         _weigh(pool, common, leaf, g)
         g = following[g]
     for j in range(a):
-        noise[j] = 1.0
+        noise[j] = _variance_between(pool, first, following, j) if variance[j] == 0.0 else 1.0
         if variance[j] > 0.0:
             taken = 0.0
             g = first
@@ -475,6 +475,22 @@ def refresh_leaf(pool, common, leaf, first, following, room):
     while g >= 0:
         _finish(pool, common, leaf, g, room)
         g = following[g]
+
+
+@exact
+def _variance_between(pool, first, following, j):
+    """Variance of a column over the means of the classes, or 1 if they agree."""
+    weight = mean = squares = 0.0
+    g = first
+    while g >= 0:
+        w = pool.weight[g, j]
+        if w > 0.0:
+            weight += w
+            delta = pool.mean[g, j] - mean
+            mean += w / weight * delta
+            squares += w * delta * (pool.mean[g, j] - mean)
+        g = following[g]
+    return squares / weight if 0.0 < squares < np.inf else 1.0
 
 
 @exact

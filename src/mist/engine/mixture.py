@@ -38,8 +38,9 @@ from mist.engine.gaussians import (
     new_gaussians,
     oracle_shrinkage,
 )
+from mist.engine.moments import running_variance
 from mist.engine.records import new_records
-from mist.engine.state import M2
+from mist.engine.state import EPOCH, M2
 
 N_COMPONENTS, FREE_COMPONENT, N_TRIALS, FREE_TRIAL = range(4)
 """Where each number stands in `Mixture.counters`."""
@@ -117,7 +118,9 @@ class Mixture(NamedTuple):
     components: Any  # records COMPONENT
     own: Gaussians
     factor: Any  # float64 (components, p): for predictions
-    pooled: Any  # float64 (leaves, p): covariance within classes, shrunk
+    # float64 (leaves, p): covariance within classes, shrunk. Of a column that varies within no
+    # class, the diagonal has the variance over all rows, with a minus.
+    pooled: Any
     fresh: Any  # float64 (leaves,): weight of the leaf when it was pooled
     evidence: Any  # float64 (trials, pairs)
     free: Any  # int64 (trials,): next free trial
@@ -390,6 +393,14 @@ def _refresh_predictor(mixture, missing, leaf, cell, component, room):
             S[at] = (1.0 - pooling) * within[at] + pooling * mixture.pooled[leaf, at]
             if not alone:
                 S[at] = (own.m2[component, at] + prior * S[at]) / (n + prior)
+        at = 0
+        for j in range(a):
+            at += j
+            if mixture.pooled[leaf, at] < 0.0:
+                v = (1.0 - pooling) * within[at]
+                v = v if alone else (own.m2[component, at] + prior * v) / (n + prior)
+                S[at] = v if v > 0.0 else -mixture.pooled[leaf, at]
+            at += 1
         logs = factorise(S, mixture.factor[component], room[2], a)
     else:
         weight, known, pooling = missing.model.own.weight, room[3], room[2]
@@ -412,6 +423,10 @@ def _refresh_predictor(mixture, missing, leaf, cell, component, room):
                     both = (weight[component, i] + prior) * (weight[component, j] + prior)
                     S[at] = (own.m2[component, at] + prior * S[at]) / math.sqrt(both)
                 at += 1
+            if mixture.pooled[leaf, at - 1] < 0.0:
+                v, n = (1.0 - pooling[i]) * within[at - 1], weight[component, i]
+                v = v if alone else (own.m2[component, at - 1] + prior * v) / (n + prior)
+                S[at - 1] = v if v > 0.0 else -mixture.pooled[leaf, at - 1]
         logs = factorise_seen(S, weight, component, mixture.factor, room[2], a)
     mixture.components.constant[component] = mixture.components.zeros[component] + logs
 
@@ -480,7 +495,11 @@ def refresh_pool(tree, mixture, missing, leaf, room):
     for i in range(a):
         for j in range(i):
             pooled[at + j] *= 1.0 - shrinkage
-        at += i + 1
+        at += i
+        if pooled[at] == 0.0:
+            pooled[at] = -running_variance(tree, missing, i)
+        at += 1
+    tree.leaves.epoch[leaf] = tree.counters[EPOCH]
     cell = tree.leaves.first[leaf]
     while cell >= 0:
         if mixture.cells.first[cell] >= 0:
@@ -680,6 +699,7 @@ def learn_mixture(tree, mixture, missing, leaf, cell, X, i, w, room):
     cells.log_total[cell] = math.log(cells.total[cell])
     weight = tree.leaves.weight[leaf]
     stale = weight >= (1.0 + growth.pool_pace) * mixture.fresh[leaf]
+    stale |= tree.leaves.epoch[leaf] != tree.counters[EPOCH]
     if missing is not None:
         for j in range(growth.n_numeric):
             known = missing.leaf[leaf, j]
@@ -778,7 +798,7 @@ def mixture_score_missing(mixture, missing, whole, leaf, cell, X, i, room, need)
         return mixture_score(mixture, cell, X, i, room.row, need)
     for j in range(a):
         at += j
-        units[j] = mixture.pooled[leaf, at]
+        units[j] = abs(mixture.pooled[leaf, at])
         at += 1
     best, total = -np.inf, 0.0
     component = mixture.cells.first[cell]

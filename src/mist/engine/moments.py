@@ -57,6 +57,13 @@ def learn_scale(tree, missing, X, i, w):
 
 
 @inlined
+def running_variance(tree, missing, j):
+    """Variance of a column over all rows learnt that have a value there."""
+    weight = tree.nodes.mass[0] if missing is None else missing.scale[j]
+    return tree.scale[M2, j] / weight if weight > 0.0 else 0.0
+
+
+@inlined
 def learn_moments(tree, missing, leaf, cell, X, i, w):
     """Learn a row into a cell and into its leaf's pooled spread."""
     cells, stats, spread = tree.cells, tree.stats, tree.spread
@@ -132,7 +139,7 @@ def _precisions_missing(tree, missing, leaf, cell, n, prior):
     stats, spread, scale = tree.stats, tree.spread, tree.scale
     own, common = _shares(prior)
     for j in range(n):
-        running = scale[M2, j] / missing.scale[j] if missing.scale[j] > 0.0 else 0.0
+        running = running_variance(tree, missing, j)
         seen = missing.cell[cell, j]
         if seen > 0.0:
             pooled = common * (spread[leaf, j] / missing.leaf[leaf, j])

@@ -56,7 +56,7 @@ class StreamPipeline(ClassifierMixin, Saveable, BaseEstimator):
     later are numeric columns, and are missing in all rows learnt before. `StreamEncoder` has the
     options ``categories`` and ``hashing`` for columns that are to be there from the start; with
     these, and numbers alone, a batch equals its rows one by one. Otherwise the categories of a
-    batch are taken in before its first row is learnt or answered.
+    batch are taken in before its first row is learnt or answered, those of rows of weight 0 too.
 
     Examples
     --------
@@ -178,7 +178,7 @@ class StreamPipeline(ClassifierMixin, Saveable, BaseEstimator):
         self
         """
         weights = None if sample_weight == 1.0 else [sample_weight]
-        return self.learn_many(_table(x), [y], weights)
+        return self.learn_many(self._table(x), [y], weights)
 
     def prequential(self, X: Any, y: Any, sample_weight: Any = None) -> Array:
         """Test-then-train: predict each row with the model, then let it learn the row.
@@ -258,6 +258,11 @@ class StreamPipeline(ClassifierMixin, Saveable, BaseEstimator):
     ) -> Any:
         """Let the model learn, by name if it can."""
         model = self.model_
+        if rows.shape[1] == 0:
+            raise ValueError(
+                "no column has had a value yet, so there is nothing to learn from: leave these "
+                "rows out"
+            )
         if not _has_learnt(model):
             _declare(model, self.encoder_.categorical_features_)
         if hasattr(model, by_name):
@@ -355,7 +360,7 @@ class StreamPipeline(ClassifierMixin, Saveable, BaseEstimator):
         """
         if not self.__sklearn_is_fitted__():
             return None
-        label = self.predict_many(_table(x))[0]
+        label = self.predict_many(self._table(x))[0]
         return label.item() if isinstance(label, np.generic) else label
 
     def predict_proba_one(self, x: Mapping[Any, Any]) -> dict[Any, float]:
@@ -368,13 +373,23 @@ class StreamPipeline(ClassifierMixin, Saveable, BaseEstimator):
         """
         if not self.__sklearn_is_fitted__():
             return {}
-        shares = self.predict_proba_many(_table(x))[0]
+        shares = self.predict_proba_many(self._table(x))[0]
         return dict(zip(self.classes_.tolist(), shares.tolist(), strict=True))
 
     def _answer(self, method: str, rows: Array) -> Array:
         """What the model answers to encoded rows, by name if it can."""
         by_name = getattr(self.model_, f"{method}_many", None)
         return getattr(self.model_, method)(rows) if by_name is None else by_name(self._named(rows))
+
+    def _table(self, x: Mapping[Any, Any]) -> dict[Any, list[Any]]:
+        """One row as a table, in which a row without any key still is one."""
+        if not isinstance(x, Mapping):
+            raise TypeError(
+                f"one row must be a mapping of column names to values, got {type(x).__name__}"
+            )
+        if not x and hasattr(self, "encoder_"):
+            return {self.encoder_.feature_names_in_[0]: [None]}
+        return {name: [value] for name, value in x.items()}
 
     def _fitted(self) -> Self:
         check_is_fitted(self)
@@ -405,14 +420,6 @@ class StreamPipeline(ClassifierMixin, Saveable, BaseEstimator):
         tags.input_tags.allow_nan = model.input_tags.allow_nan
         tags.classifier_tags = model.classifier_tags
         return tags
-
-
-def _table(x: Mapping[Any, Any]) -> dict[Any, list[Any]]:
-    if not isinstance(x, Mapping):
-        raise TypeError(
-            f"one row must be a mapping of column names to values, got {type(x).__name__}"
-        )
-    return {name: [value] for name, value in x.items()}
 
 
 def _has_learnt(model: Any) -> bool:
