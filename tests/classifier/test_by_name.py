@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from material import EAGER, fingerprint, mixed_rows
 
+from material import EAGER, fingerprint, mixed_rows
 from mist import MistClassifier, MistForest
 from published import paper_tree
 

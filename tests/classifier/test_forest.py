@@ -4,11 +4,11 @@ import pickle
 import joblib
 import numpy as np
 import pytest
-from material import fingerprint
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 import mist.forest
+from material import fingerprint
 from mist import MistClassifier, MistForest
 from mist.engine.random import resample
 from mist.pooling import mean_posterior

@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from material import EAGER
 
+from material import EAGER
 from published import paper_tree
 
 

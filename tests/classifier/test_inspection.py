@@ -2,10 +2,10 @@ import re
 
 import numpy as np
 import pytest
-from material import BINARY, EAGER, mixed_rows, state_arrays
 from sklearn.exceptions import NotFittedError
 
 import naive_metrics as naive
+from material import BINARY, EAGER, mixed_rows, state_arrays
 from mist import MistClassifier
 from mist.engine.inspection import class_masses
 from mist.engine.state import N_CELLS

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from material import BINARY, EAGER, fingerprint, mixed_rows
 
+from material import BINARY, EAGER, fingerprint, mixed_rows
 from published import paper_tree
 
 SETTINGS = settings(deadline=None, max_examples=20)

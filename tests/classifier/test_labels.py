@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
-from material import EAGER, fingerprint
 
+from material import EAGER, fingerprint
 from mist.labels import _distinct
 from published import paper_tree
 

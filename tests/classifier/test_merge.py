@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from material import BINARY, EAGER, fingerprint, mixed_rows, state_arrays
 
+from material import BINARY, EAGER, fingerprint, mixed_rows, state_arrays
 from mist import MistClassifier, MistForest
 from mist.engine.state import M2, MEAN, N_LEAVES, leaf_cells
 from mist.persistence import load, save

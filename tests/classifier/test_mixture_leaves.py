@@ -6,9 +6,9 @@ import re
 
 import numpy as np
 import pytest
-from material import BINARY, EAGER, fingerprint, mixed_rows
 from sklearn.base import clone
 
+from material import BINARY, EAGER, fingerprint, mixed_rows
 from mist.engine.mixture import FREE_COMPONENT
 from published import paper_tree
 

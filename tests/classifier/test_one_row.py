@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
-from material import BINARY, EAGER, fingerprint, mixed_rows
 
+from material import BINARY, EAGER, fingerprint, mixed_rows
 from published import paper_tree
 
 X, Y = mixed_rows(2)

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from material import BINARY, EAGER, fingerprint, mixed_rows
 from scipy.stats import multivariate_normal
 
+from material import BINARY, EAGER, fingerprint, mixed_rows
 from mist.engine.conformity import ENOUGH, MATURE, REMEMBERED, new_conformity, write_p_values
 from naive import NaiveMist
 from naive_mixture import NaiveMixtureLeaf

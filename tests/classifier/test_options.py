@@ -3,8 +3,8 @@ import re
 
 import numpy as np
 import pytest
-from material import EAGER, mixed_rows
 
+from material import EAGER, mixed_rows
 from published import paper_tree
 
 X, Y = mixed_rows(8)

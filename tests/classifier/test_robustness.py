@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
-from material import EAGER, fingerprint
 
+from material import EAGER, fingerprint
 from mist.datasets import make_gaussian_classes
 from published import paper_tree
 

@@ -2,9 +2,9 @@ import re
 
 import numpy as np
 import pytest
-from material import BINARY, EAGER, fingerprint, mixed_rows
 from scipy import sparse
 
+from material import BINARY, EAGER, fingerprint, mixed_rows
 from mist import MistClassifier
 from published import paper_tree
 

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from material import BINARY, EAGER, fingerprint, mixed_rows
 
+from material import BINARY, EAGER, fingerprint, mixed_rows
 from mist import MistClassifier
 from mist.engine.compiled import compiles
 from mist.engine.handle import Handle

@@ -1,6 +1,5 @@
 import numpy as np
 import pytest
-from material import EAGER, fingerprint
 from sklearn.base import clone
 from sklearn.datasets import load_iris
 from sklearn.impute import SimpleImputer
@@ -9,6 +8,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from material import EAGER, fingerprint
 from mist import MistClassifier
 from published import paper_tree
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from material import fingerprint
 from scipy.stats import binom
 
+from material import fingerprint
 from mist import MistClassifier
 from mist.engine import trials
 from mist.engine.inheritance import split_leaf

@@ -7,8 +7,8 @@ import pickle
 
 import numpy as np
 import pytest
-from material import EAGER, fingerprint
 
+from material import EAGER, fingerprint
 from mist import MistClassifier, MistForest
 from mist.engine.leaves.lowrank import LowRankLeaves
 from mist.engine.mixture import Mixture

@@ -15,17 +15,15 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
-from material import EAGER
 
+from material import EAGER
 from mist import MistClassifier, MistForest, baselines
 from mist.persistence.codec import Encoder
 from mist.preprocessing import StreamPipeline
 from published import paper_tree
 
 EXAMPLES = int(os.environ.get("MIST_TEST_EXAMPLES", "12"))
-ASKED = settings(
-    deadline=None, max_examples=EXAMPLES, suppress_health_check=[HealthCheck.too_slow]
-)
+ASKED = settings(deadline=None, max_examples=EXAMPLES, suppress_health_check=[HealthCheck.too_slow])
 
 MADE_FOR_ANSWERS = {"coefs", "biases", "factors", "log_dets", "stale"}
 """Parts of a baseline's state that are worked out when it is asked."""

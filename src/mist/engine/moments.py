@@ -136,7 +136,7 @@ def _precisions(tree, leaf, cell, n, prior):
 
 @exact
 def _precisions_missing(tree, missing, leaf, cell, n, prior):
-    stats, spread, scale = tree.stats, tree.spread, tree.scale
+    stats, spread = tree.stats, tree.spread
     own, common = _shares(prior)
     for j in range(n):
         running = running_variance(tree, missing, j)
