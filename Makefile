@@ -12,7 +12,7 @@ ARGS   ?=
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: demo test test-capymoa lint bench-speed docs format clean help
+.PHONY: demo test test-capymoa lint fuzz compat audit bench-speed docs format clean help
 
 demo: $(VENV)/.installed-run ## install the package and run the demonstration
 	$(BIN)/mist demo
@@ -33,6 +33,16 @@ lint: $(VENV)/.installed-dev ## check style, layout and types, change nothing
 format: $(VENV)/.installed-dev ## put the code into the project's layout
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+fuzz: $(VENV)/.installed-fuzz ## feed broken files to the readers and to mist.load, by coverage
+	$(BIN)/python fuzz/run.py $(ARGS)
+
+compat: $(VENV)/.installed-dev ## run the tests with the oldest and newest of what we stand on
+	$(BIN)/python benchmarks/compatibility.py $(ARGS)
+
+audit: $(VENV)/.installed-run ## ask whether advisories are known of what is installed
+	$(PIP) pip-audit
+	$(BIN)/pip-audit --skip-editable $(ARGS)
 
 bench-speed: $(VENV)/.installed-dev ## measure speed and memory beside other libraries
 	$(BIN)/python benchmarks/bench_speed.py $(ARGS)
@@ -55,6 +65,10 @@ $(VENV)/.installed-run: pyproject.toml | $(VENV)/.created
 $(VENV)/.installed-dev: pyproject.toml | $(VENV)/.created
 	@echo "Installing mist-tree and the development tools into $(VENV) (needed once, takes a few minutes) ..."
 	@$(PIP) --editable '.[dev]'
+	@touch $@
+
+$(VENV)/.installed-fuzz: $(VENV)/.installed-dev
+	@$(PIP) --editable '.[fuzz]'
 	@touch $@
 
 $(VENV)/.installed-docs: pyproject.toml | $(VENV)/.created
