@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from mist.io.bounds import check_width
 from mist.io.source import Batch, Cells, Column, Source, TableError
 
 __all__ = ["ParquetSource"]
@@ -37,11 +38,13 @@ class ParquetSource(Source):
                 "Parquet files need pyarrow: pip install 'mist-tree[frames]'"
             ) from error
         self.path = path
-        self._errors = (pa.ArrowException, OSError)
+        # ValueError: a text that is not UTF-8.
+        self._errors = (pa.ArrowException, OSError, ValueError)
         self._open = parquet.ParquetFile
         with self._reading(), self._open(path) as file:
             schema = file.schema_arrow
-        self.columns = tuple(Column(field.name, _kind(field)) for field in schema)
+            check_width(len(schema), path.name)
+            self.columns = tuple(Column(field.name, _kind(field)) for field in schema)
 
     def batches(self, size: int) -> Iterator[Batch]:
         """Yield the rows from the first one on, at most `size` at a time."""
@@ -74,7 +77,7 @@ class _Translate:
         pass
 
     def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
-        if isinstance(error, self._errors):
+        if isinstance(error, self._errors) and not isinstance(error, TableError):
             line = str(error).splitlines()[0]
             raise TableError(f"{self._path.name} is no readable Parquet file: {line}") from error
 
