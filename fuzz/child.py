@@ -8,15 +8,9 @@ FOLDER is for findings: of each kind of surprise the first input, and how it cam
 from __future__ import annotations
 
 import importlib
-import os
 import sys
 import traceback
 from pathlib import Path
-
-# In interpreted code an index that is out of its array raises an error.
-os.environ.setdefault("NUMBA_DISABLE_JIT", "1")
-# Arrow's own pool keeps what it had, which would be taken for a leak.
-os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
 
 import atheris
 from mutate import mutated

@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import json
+import os
 import struct
+import sys
+import warnings
 import zipfile
 from pathlib import Path
 
 import numpy as np
+from numpy.lib import format as npy_format
+
+# The library beside this folder, whatever is installed.
+sys.path.insert(0, str(Path(__file__).parent.parent / "src"))
+# In interpreted code an index that is out of its array raises an error.
+os.environ.setdefault("NUMBA_DISABLE_JIT", "1")
+# Arrow's own pool keeps what it had, which would be taken for a leak.
+os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
 
 CONTENTS = ("csv", "tsv", "jsonl", "arff", "npz", "parquet")
 """What a file for the readers holds, by the first byte of an input."""
@@ -143,6 +155,7 @@ def models() -> dict[str, object]:
         "forest": MistForest(tree, 2, random_features=4),
         "encoded": StreamPipeline(StreamEncoder(), MistClassifier("gaussian", grace_period=10)),
     }
+    warnings.simplefilter("ignore", RuntimeWarning)  # compiled code lets integers overflow
     out: dict[str, object] = {"unfitted": MistClassifier("gaussian")}
     for name, model in trees.items():
         out[name] = model.fit(X, y)
@@ -218,10 +231,6 @@ def unpack(data: bytes) -> list[bytes]:
 
 def seal(parts: list[bytes]) -> bytes:
     """The file of a model with these members, its checksums right."""
-    import hashlib
-
-    from numpy.lib import format as npy_format
-
     header_text, arrays = (parts[0], parts[1:]) if parts else (b"{}", [])
     try:
         header = json.loads(header_text)

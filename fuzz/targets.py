@@ -130,16 +130,22 @@ def _use(model) -> None:
         lambda: model.predict(X),
         lambda: model.feature_importances_,
         lambda: model.split_log_,
-        lambda: model.leaf_table_,
+        lambda: model.export_text(),
+        lambda: model.leaf_summary(),
+        lambda: model.explain(X[0]),
         lambda: repr(model),
     ):
         try:
             ask()
-        except (ValueError, TypeError, ArithmeticError, AttributeError):
+        except (ValueError, TypeError, ArithmeticError):
             continue
+        except AttributeError as error:
+            # Not every model has all of these.
+            if error.obj is not model:
+                raise
 
 
-def load(data: bytes) -> None:
+def raw(data: bytes) -> None:
     """`mist.load` of these bytes."""
     import mist
 
@@ -178,4 +184,4 @@ def sealed(data: bytes) -> None:
     _use(model)
 
 
-TARGETS: dict[str, Target] = {"readers": readers, "load": load, "sealed": sealed}
+TARGETS: dict[str, Target] = {"readers": readers, "raw": raw, "sealed": sealed}

@@ -2,27 +2,55 @@
 
 from __future__ import annotations
 
-__all__ = ["printable"]
+from typing import Any
+
+__all__ = ["one_line", "printable"]
+
+_MOST_SHOWN = 1500
 
 
-def printable(text: str) -> str:
+def printable(value: Any) -> str:
     r"""Escape what would move the cursor, colour a terminal, break a line or show nothing.
 
     Parameters
     ----------
-    text : str
-        Any text.
+    value : object
+        A text, or a label or name that is shown as one.
 
     Returns
     -------
     str
-        The same, control characters and their like as ``\x1b`` or ``\u202e``.
+        Its text, control characters and their like as ``\x1b`` or ``\u202e``.
 
     Examples
     --------
-    >>> print(printable("a\x1b[31m\né"))
-    a\x1b[31m\né
+    >>> print(printable("a\x1b[31m\né"), printable(3))
+    a\x1b[31m\né 3
     """
+    text = str(value)
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+def one_line(message: str) -> str:
+    r"""Make one line of a message with texts from a file in it, and none that fills the screen.
+
+    Parameters
+    ----------
+    message : str
+        The message.
+
+    Returns
+    -------
+    str
+        It, `printable`; of more than 1500 characters the middle is left out.
+
+    Examples
+    --------
+    >>> print(one_line("no column\n"), len(one_line("x" * 10**6)))
+    no column\n 1505
+    """
+    text = printable(message)
+    half = _MOST_SHOWN // 2
+    return text if len(text) <= _MOST_SHOWN else f"{text[:half]} ... {text[-half:]}"

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mist.onehot import text_of
-from mist.texts import printable
+from mist.texts import one_line
 
 __all__ = [
     "MISSING",
@@ -38,7 +38,6 @@ Cells = Sequence[str] | NDArray[Any]
 
 _NAMES_SHOWN = 8
 _NAMES_COMPARED = 1000
-_MOST_SHOWN = 1500
 
 
 class TableError(ValueError):
@@ -62,14 +61,7 @@ class TableError(ValueError):
     """
 
     def __init__(self, message: str) -> None:
-        super().__init__(_shortened(printable(message)))
-
-
-def _shortened(text: str) -> str:
-    if len(text) <= _MOST_SHOWN:
-        return text
-    half = _MOST_SHOWN // 2
-    return f"{text[:half]} ... {text[-half:]}"
+        super().__init__(one_line(message))
 
 
 class Column(NamedTuple):

@@ -23,6 +23,7 @@ from numpy.lib import format as npy
 from mist.archives import ARCHIVE_ERRORS, check_packing, check_texts, read_header
 from mist.files import replacing
 from mist.persistence.codec import Unreadable, is_plain
+from mist.texts import one_line
 
 Array = np.ndarray[Any, Any]
 
@@ -189,9 +190,9 @@ def read_contents(path: Path, *, max_bytes: int = MOST_BYTES) -> Contents:
             with zipfile.ZipFile(file) as archive:
                 return _read(archive, max_bytes)
         except Unreadable as error:
-            raise ValueError(f"{path}: {error}") from error
+            raise ValueError(f"{path}: {one_line(str(error))}") from error
         except ARCHIVE_ERRORS as error:
-            raise ValueError(f"{path}: the file is damaged: {error}") from error
+            raise ValueError(f"{path}: the file is damaged: {one_line(str(error))}") from error
 
 
 def _check_seal(file: BinaryIO) -> None:
