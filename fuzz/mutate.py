@@ -42,7 +42,7 @@ def _header(text: bytes, draw: random.Random, otherwise: Callable[[bytes, int], 
     except (ValueError, RecursionError):
         return otherwise(text, len(text) + 64)
     places: list[tuple[object, object]] = []
-    stack: list[object] = [header]
+    stack: list[object] = [header] if isinstance(header, dict | list) else []
     while stack:
         node = stack.pop()
         keys = node.keys() if isinstance(node, dict) else range(len(node))
