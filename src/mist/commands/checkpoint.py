@@ -186,6 +186,8 @@ def _kept(model: Any, attachment: Mapping[str, Any]) -> Kept:
     # The first model is the one of the file; the others are attached.
     models = {name: model if other is None else other for name, other in attachment["models"]}
     kept = Kept(models, *(attachment[field] for field in Kept._fields[1:]))
+    if not models:
+        raise ValueError("it has no model")
     for name, each in models.items():
         if type(each) is not type(make_model(name)):
             raise TypeError(f"{name!r} is no such model")
