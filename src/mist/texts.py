@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
-__all__ = ["one_line", "printable"]
+__all__ = ["one_line", "printable", "without_controls"]
 
 _MOST_SHOWN = 1500
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
 def printable(value: Any) -> str:
@@ -31,6 +33,28 @@ def printable(value: Any) -> str:
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+def without_controls(text: str) -> str:
+    r"""Write control characters out, other than ends of lines and tabs.
+
+    Parameters
+    ----------
+    text : str
+        A whole document with names of users in it.
+
+    Returns
+    -------
+    str
+        What XML and HTML may hold.
+
+    Examples
+    --------
+    >>> print(without_controls("<b>\x1b[2J</b>\n<i>"))
+    <b>\x1b[2J</b>
+    <i>
+    """
+    return _CONTROL.sub(lambda found: printable(found[0]), text)
 
 
 def one_line(message: str) -> str:

@@ -13,7 +13,6 @@ import numpy as np
 from rich import box
 from rich.console import Console
 from rich.table import Table
-from rich.text import Text
 
 from mist.commands.output import make_console, print_facts
 from mist.engine.state import N_CELLS, State
@@ -197,7 +196,7 @@ def _print_members(console: Console, listed: list[dict[str, Any]]) -> None:
     for member in largest:
         shape = "" if member["shape"] is None else " x ".join(map(str, member["shape"]))
         size = f"{member['size']:,}"
-        table.add_row(member["name"], Text(member["holds"]), member["dtype"], shape, size)
+        table.add_row(member["name"], member["holds"], member["dtype"], shape, size)
     console.print(table)
     if len(listed) > len(largest):
         more = len(listed) - len(largest)
