@@ -7,6 +7,8 @@ import io
 import os
 import tempfile
 from collections.abc import Callable
+from contextlib import redirect_stdout
+from io import StringIO
 from pathlib import Path
 
 from seeds import CONTENTS, WRAPPERS, seal, unpack, zip_of_parts
@@ -164,6 +166,8 @@ def raw(data: bytes) -> None:
 def sealed(data: bytes) -> None:
     """`mist.load` of a file that somebody made with right checksums, then what commands do."""
     from mist.commands.checkpoint import Checkpoint, load_run
+    from mist.commands.explain import explain_row
+    from mist.commands.inspect import inspect
     from mist.persistence import load_with_attachment
 
     path = _FOLDER / "sealed.mist"
@@ -175,12 +179,20 @@ def sealed(data: bytes) -> None:
             raise Surprise("an error that does not name the file") from error
         _check_message(error)
         return
-    for read in (load_run, Checkpoint(path, 1, {"--seed": 42}).load):
-        for_path = (path,) if read is load_run else ()
+    for use in (
+        lambda: load_run(path),
+        lambda: Checkpoint(path, 1, {"--seed": 42}).load(),
+        lambda: inspect(path, as_json=True),
+        lambda: inspect(path, tree=True),
+        lambda: explain_row(path, {"a": 1.0, "x0": 0.0}, 2),
+    ):
         try:
-            read(*for_path)
+            with redirect_stdout(StringIO()):
+                use()
         except ValueError as error:
             _check_message(error)
+        except (TypeError, ArithmeticError):
+            continue  # of numbers that are no sense, as in `_use`
     _use(model)
 
 

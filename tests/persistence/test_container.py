@@ -195,6 +195,14 @@ def newer(members, header):
     header["version"] = 2
 
 
+def no_library(members, header):
+    del header["library"]
+
+
+def odd_library(members, header):
+    header["library"] = 3
+
+
 def odd_version(members, header):
     header["version"] = "one"
 
@@ -294,6 +302,8 @@ def no_model(members, header):
         (add_again, "a member twice"),
         (list_more, "member 'arrays/"),
         (newer, "has version 2 of the format, and this MIST reads up to 1"),
+        (no_library, "does not say which MIST has written"),
+        (odd_library, "does not say which MIST has written"),
         (odd_version, "unknown version 'one'"),
         (other_format, "unknown format"),
         (longer, "does not fill its shape"),

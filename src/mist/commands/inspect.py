@@ -16,6 +16,7 @@ from rich.table import Table
 
 from mist.commands.output import make_console, print_facts
 from mist.engine.state import N_CELLS, State
+from mist.io.applying import is_encoding
 from mist.persistence import Contents, members, read_contents, restored
 
 __all__ = ["inspect"]
@@ -87,7 +88,7 @@ def _found(path: Path, contents: Contents, model: Any, attachment: Any) -> dict[
 def _target(attachment: Any) -> str | None:
     """Name of the label column, if `mist run` has written the file."""
     encoding = attachment.get("encoding") if isinstance(attachment, dict) else None
-    return encoding.get("target") if isinstance(encoding, dict) else None
+    return encoding["target"] if is_encoding(encoding) else None
 
 
 def _changed(model: Any) -> dict[str, Any]:

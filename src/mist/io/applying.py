@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 
@@ -79,7 +79,7 @@ def apply_encoding(
         yield chunk
 
 
-def is_encoding(value: Any) -> bool:
+def is_encoding(value: Any) -> TypeGuard[dict[str, Any]]:
     """Whether something is built like what a table tells by ``plain``.
 
     Parameters

@@ -260,6 +260,8 @@ def _parsed(data: bytes) -> dict[str, Any]:
     version = header.get("version")
     if type(version) is not int or version < 1:
         raise Unreadable(f"the file is of the unknown version {version!r} of the format")
+    if type(header.get("library")) is not str:
+        raise Unreadable("the header does not say which MIST has written the file")
     if version > VERSION:
         raise Unreadable(
             f"the file has version {version} of the format, and this MIST reads up to "
