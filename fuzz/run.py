@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import argparse
 import importlib.util
+import os
 import re
 import subprocess
 import sys
@@ -33,6 +34,9 @@ CORPUS, FOUND = HERE / "corpus", HERE / "found"
 GROUPS = {"readers": ["readers"], "load": ["raw", "sealed"], "all": ["readers", "raw", "sealed"]}
 LENGTHS = {"readers": 8_000, "raw": 30_000, "sealed": 40_000}
 """Bytes of an input at most."""
+
+MEMORY = "/dev/shm" if os.path.isdir("/dev/shm") else None
+"""Where inputs are written to be read: in memory, if there is a folder for that."""
 
 LIMITS = ("-timeout=5", "-rss_limit_mb=1024")
 MOST_STARTS = 20
@@ -78,9 +82,15 @@ def fuzz(target: str, seconds: int, seed: int) -> Outcome:
         command = [sys.executable, "-W", "ignore", HERE / "child.py", target, found]
         command += [f"-max_total_time={left}", f"-max_len={LENGTHS[target]}", *LIMITS]
         command += [f"-seed={seed + start}", f"-artifact_prefix={found}/", "-print_final_stats=1"]
-        done = subprocess.run(
-            [*command, corpus], capture_output=True, text=True, errors="replace", check=False
-        )
+        with tempfile.TemporaryDirectory(prefix="mist-fuzz-", dir=MEMORY) as scratch:
+            done = subprocess.run(
+                [*command, corpus],
+                env={**os.environ, "TMPDIR": scratch},
+                capture_output=True,
+                text=True,
+                errors="replace",
+                check=False,
+            )
         executions += _last(r"^#(\d+)|number_of_executed_units: (\d+)", done.stderr)
         coverage = max(coverage, _last(r" cov: (\d+)", done.stderr))
         if done.returncode:

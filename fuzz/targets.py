@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import atexit
 import gzip
 import io
-import os
+import shutil
 import tempfile
 from collections.abc import Callable
 from contextlib import redirect_stdout
@@ -15,8 +16,9 @@ from seeds import CONTENTS, WRAPPERS, seal, unpack, zip_of_parts
 
 Target = Callable[[bytes], None]
 
-_MEMORY = "/dev/shm" if os.path.isdir("/dev/shm") else None
-_FOLDER = Path(tempfile.mkdtemp(prefix="mist-fuzz-", dir=_MEMORY))
+_FOLDER = Path(tempfile.mkdtemp(prefix="mist-fuzz-"))
+# A process that libFuzzer ends does not come to this; run.py removes what it leaves.
+atexit.register(shutil.rmtree, _FOLDER, ignore_errors=True)
 
 
 class Surprise(Exception):
