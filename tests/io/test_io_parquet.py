@@ -173,5 +173,17 @@ def test_a_batch_of_long_texts_is_a_short_one(write, monkeypatch):
 def test_a_text_that_is_not_utf8_is_refused(write):
     bad = pa.array([b"a", b"\xff"]).view(pa.string())
     path = write({"t": bad, "y": [0, 1]})
-    with pytest.raises(TableError, match=r"^table.parquet is no readable Parquet file: .*utf-8"):
+    with pytest.raises(TableError, match=r"^table.parquet is no readable Parquet file: .*(utf-8|UTF8)"):
+        open_table(path, "y").load()
+
+
+@pytest.mark.parametrize("number", [False, True])
+def test_codes_that_are_no_places_in_a_dictionary_are_refused(write, number):
+    values = [1.5, 2.5, 1.5, 3.5] if number else ["u", "v", "u", "w"]
+    path = write({"t": values * 2, "y": [0, 1] * 4}, compression="none", store_schema=False)
+    data = path.read_bytes()
+    # Eight codes of two bits: 0, 1, 0, 2 become 3, of which there is none.
+    assert data.count(b"\x02\x03\x84\x84") == 1
+    path.write_bytes(data.replace(b"\x02\x03\x84\x84", b"\x02\x03\xff\xff"))
+    with pytest.raises(TableError, match=r"^table.parquet is no readable Parquet file: "):
         open_table(path, "y").load()

@@ -109,6 +109,8 @@ def _rows_at_once(metadata: Any) -> int:
 def _cells(array: Any, column: Column) -> Cells:
     import pyarrow as pa
 
+    # Nobody has looked whether the codes in a file are places in its dictionary.
+    array.validate(full=True)
     if column.kind == "text":
         return _texts(array)
     if pa.types.is_dictionary(array.type):
