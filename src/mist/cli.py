@@ -16,6 +16,7 @@ import typer
 
 from mist import __version__
 from mist.presets import PRESETS
+from mist.texts import printable
 
 __all__ = ["app", "main"]
 
@@ -108,7 +109,7 @@ def _tidy_errors() -> Iterator[None]:
         message = str(error)
         if isinstance(error, OSError) and error.filename is not None:
             message = f"{error.filename}: {error.strerror}"
-        typer.echo(f"error: {' '.join(message.split())}", err=True)
+        typer.echo(f"error: {printable(' '.join(message.split()))}", err=True)
         raise typer.Exit(_WRONG) from None
 
 

@@ -45,8 +45,10 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
     path.parent.mkdir(parents=True, exist_ok=True)
     # Not by tempfile: its files are for the owner only, these for all whom the folder is open to.
     part = path.with_name(f".{path.name}-{uuid4().hex}.part")
+    # Neither through a link nor into a file that is there: that would be somebody else's.
+    part_file = part.open("xb")
     try:
-        with part.open("xb") as file:
+        with part_file as file:
             yield file
             file.flush()
             os.fsync(file.fileno())

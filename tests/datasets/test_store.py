@@ -1,4 +1,5 @@
 import shutil
+import zipfile
 
 import numpy as np
 import pytest
@@ -101,13 +102,22 @@ def test_no_table_at_all_is_an_error(cache, register, changed):
     assert str(path) in str(caught.value)
 
 
-@pytest.mark.parametrize("damage", ["empty", "text", "half", "pickle", "flipped"])
+@pytest.mark.parametrize(
+    "damage", ["empty", "text", "half", "pickle", "flipped", "header", "packing"]
+)
 def test_a_damaged_file_is_an_error_that_names_it(cache, register, damage):
     register()
     path = put(cache)
     packed = path.read_bytes()
     if damage == "pickle":
         np.savez(path, X=np.array([{}], dtype=object), y=TABLE["y"])
+    elif damage == "header":
+        # What parses it raises neither ValueError nor OSError.
+        with zipfile.ZipFile(path, "w") as archive:
+            archive.writestr("X.npy", b"\x93NUMPY\x01\x00\x03\x00(\n(")
+    elif damage == "packing":
+        with zipfile.ZipFile(path, "w", zipfile.ZIP_LZMA) as archive:
+            archive.writestr("X.npy", b"")
     else:
         middle = len(packed) // 4
         flipped = bytes([packed[middle] ^ 255])

@@ -17,7 +17,8 @@ from sklearn.exceptions import NotFittedError
 
 from mist import MistForest
 from mist.inspection import export_graphviz, plot_tree
-from mist.inspection.wording import count, number, printable
+from mist.inspection.wording import count, number
+from mist.texts import printable
 from published import paper_tree
 
 NASTY = [

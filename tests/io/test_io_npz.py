@@ -1,3 +1,6 @@
+import io
+import re
+import tracemalloc
 import zipfile
 
 import numpy as np
@@ -125,3 +128,148 @@ def test_flipped_bits(write):
     path.write_bytes(data)
     with pytest.raises(TableError, match=r"^table.npz is damaged: Bad CRC-32"):
         open_table(path).load()
+
+
+# --- archives made by somebody else --------------------------------------------------------------
+
+
+def member(header, data=b"", version=b"\x01\x00"):
+    """An array whose header is written by hand."""
+    text = header.encode() + b"\n"
+    return b"\x93NUMPY" + version + len(text).to_bytes(2, "little") + text + data
+
+
+def told(dtype, shape, fortran=False):
+    return f"{{'descr': {dtype!r}, 'fortran_order': {fortran}, 'shape': {shape}, }}"
+
+
+def archive(path, method=zipfile.ZIP_DEFLATED, **members):
+    sound = {"X": npy(np.eye(2)), "y": npy(np.array([0, 1]))}
+    with zipfile.ZipFile(path, "w", method) as out:
+        for name, data in {**sound, **members}.items():
+            out.writestr(f"{name}.npy", data)
+    return path
+
+
+def npy(array):
+    file = io.BytesIO()
+    np.save(file, array)
+    return file.getvalue()
+
+
+HEADERS = {
+    "no end of a bracket": member("{'descr': '<f8', ("),
+    "an odd indentation": member("{'descr': '<f8'}\n  x\n y"),
+    "no Python": member("\x00"),
+    "a deep nest": member("(" * 3000),
+    "no dict": member("[]"),
+    "a shape below 0": member(told("<f8", (-2, 2)), bytes(32)),
+    "another version": member(told("<f8", (2, 2)), bytes(32), b"\x07\x00"),
+    "no magic": b"nothing",
+    "nothing": b"",
+}
+
+
+@pytest.mark.parametrize("name", ["X", "y"])
+@pytest.mark.parametrize("header", HEADERS.values(), ids=HEADERS)
+@pytest.mark.filterwarnings("ignore:Reading")
+def test_a_header_that_is_none_is_refused(tmp_path, name, header):
+    path = archive(tmp_path / "forged.npz", **{name: header})
+    with pytest.raises(TableError, match=rf"^forged.npz: array '{name}' is no readable .npy: "):
+        open_table(path)
+
+
+def text_of_code(code):
+    return member(told("<U1", (2,)), np.array([97, code], "<u4").tobytes())
+
+
+FORGED = {
+    "texts of no length": (
+        {"y": member(told("<U0", (2,)))},
+        "array 'y' has type <U0; only plain numbers",
+    ),
+    "texts without end": (
+        {"y": member(told("<U99999999", (2,)))},
+        "array 'y' has type <U99999999; texts of more than 4,096 characters are not read",
+    ),
+    "a text that is no Unicode": ({"y": text_of_code(0x110000)}, "damaged: a text is no Unicode"),
+    "half a pair of surrogates": ({"y": text_of_code(0xD800)}, "damaged: a text is no Unicode"),
+    "a class that is no Unicode": (
+        {"classes": text_of_code(0xFFFFFFFF)},
+        "damaged: a text is no Unicode",
+    ),
+    "more columns than bytes": (
+        {"X": member(told("<f8", (2, 10**12)))},
+        "more than 1,048,576 columns",
+    ),
+    "columns beyond all numbers": (
+        {"X": member(told("<f8", (2, 10**30)))},
+        "more than 1,048,576 columns",
+    ),
+    "rows beyond all numbers": (
+        {"X": member(told("<f8", (10**30, 2))), "y": member(told("<i8", (10**30,)))},
+        "damaged: array 'X' ends early",
+    ),
+    "a large matrix column by column": (
+        {
+            "X": member(told("<f8", (2**30, 2), fortran=True)),
+            "y": member(told("<i8", (2**30,))),
+        },
+        "array 'X' takes 17,179,869,184 bytes, and is stored column by column: save np",
+    ),
+    "many names of classes": (
+        {"classes": member(told("<U100", (2**20,)))},
+        "array 'classes' takes 419,430,400 bytes, which is more than is read of it",
+    ),
+    "a scale of many numbers": (
+        {"scale": member(told("<f8", (10**12,)))},
+        "'scale' has to be one number or 2",
+    ),
+}
+
+
+@pytest.mark.parametrize(("members", "message"), FORGED.values(), ids=FORGED)
+def test_arrays_that_cannot_be_so_are_refused(tmp_path, members, message):
+    path = archive(tmp_path / "forged.npz", **members)
+    with pytest.raises(TableError, match=rf"^forged.npz.*{re.escape(message)}"):
+        open_table(path).load()
+
+
+def test_an_unknown_packing_is_refused(tmp_path):
+    path = archive(tmp_path / "packed.npz", zipfile.ZIP_LZMA)
+    with pytest.raises(TableError, match=r"^packed.npz is damaged: member 'X.npy' is compressed"):
+        open_table(path)
+
+
+def test_a_member_under_a_password_is_refused(tmp_path):
+    path = archive(tmp_path / "secret.npz", zipfile.ZIP_STORED)
+    data = bytearray(path.read_bytes())
+    for mark, offset in ((b"PK\x01\x02", 8), (b"PK\x03\x04", 6)):
+        data[data.index(mark) + offset] |= 1
+    path.write_bytes(data)
+    with pytest.raises(TableError, match=r"^secret.npz is damaged: .*encrypted"):
+        open_table(path)
+
+
+def test_every_cut_of_an_archive_is_refused(tmp_path):
+    whole = archive(tmp_path / "whole.npz").read_bytes()
+    path = tmp_path / "cut.npz"
+    for length in range(1, len(whole)):
+        path.write_bytes(whole[:length])
+        with pytest.raises(TableError, match=r"^cut.npz is no NPZ archive"):
+            open_table(path)
+
+
+def test_a_bomb_of_rows_is_read_in_bounded_memory(tmp_path):
+    n = 2**20
+    X = member(told("<f8", (n, 8)), bytes(8 * 8 * n))
+    path = archive(tmp_path / "bomb.npz", X=X, y=member(told("<i8", (n,)), bytes(8 * n)))
+    del X
+    assert path.stat().st_size < 2**18
+    tracemalloc.start()
+    try:
+        rows = sum(len(chunk.y) for chunk in open_table(path))
+        assert tracemalloc.get_traced_memory()[1] < 2**24
+    finally:
+        tracemalloc.stop()
+    assert rows == n

@@ -1,5 +1,6 @@
 import datetime
 import sys
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -121,3 +122,69 @@ def test_without_pyarrow(write, monkeypatch):
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(TableError, match=r"need pyarrow: pip install 'mist-tree\[frames\]'$"):
         open_table(path, "y")
+
+
+@pytest.mark.parametrize("kind", ["string", "large_string", "dictionary", "bool"])
+def test_texts_of_every_type_are_read_alike(write, kind):
+    texts = ["true", None, "false", "true"]
+    if kind == "dictionary":
+        column = pa.array(texts).dictionary_encode()
+    elif kind == "bool":
+        column = pa.array([True, None, False, True])
+    else:
+        column = pa.array(texts, getattr(pa, kind)())
+    data = open_table(write({"a.b": column, "y": [0, 1, 0, 1]}), "y")
+    names = tuple(f"a.b={text}".lower() for text in ("true", "false"))
+    assert tuple(name.lower() for name in data.names) == names
+    np.testing.assert_array_equal(data.load().X[:, 0], [1, np.nan, 0, 1])
+
+
+def peak_of(read):
+    """Most bytes that Python held at once; what pyarrow holds is told by its pool."""
+    pool = pa.default_memory_pool()
+    tracemalloc.start()
+    most, before = 0, pool.bytes_allocated()
+    try:
+        for _ in read():
+            most = max(most, pool.bytes_allocated() - before)
+        return most + tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_text_that_stands_in_every_row_is_held_once(write):
+    long = pa.array(["x" * 50_000 + " "])
+    column = pa.DictionaryArray.from_arrays(pa.array(np.zeros(20_000, np.int32)), long)
+    path = write({"t": column, "a": np.zeros(20_000), "y": np.zeros(20_000, int)})
+    assert path.stat().st_size < 100_000
+    assert peak_of(lambda: open_table(path, "y")) < 30 * 2**20
+    assert len(open_table(path, "a").load().y) == 20_000
+
+
+def test_a_batch_of_long_texts_is_a_short_one(write, monkeypatch):
+    path = write({"t": [f"{i:1000}" for i in range(100)], "y": [0] * 100}, use_dictionary=False)
+    monkeypatch.setattr("mist.io.parquet.MOST_AT_ONCE", 20_000)
+    table = open_table(path, "y", ignore=["y"], text_columns=["t"])
+    chunks = list(table)
+    assert max(len(chunk.y) for chunk in chunks) < 25
+    assert np.concatenate([chunk.rows for chunk in chunks]).tolist() == list(range(1, 101))
+
+
+def test_a_text_that_is_not_utf8_is_refused(write):
+    bad = pa.array([b"a", b"\xff"]).view(pa.string())
+    path = write({"t": bad, "y": [0, 1]})
+    message = r"^table.parquet is no readable Parquet file: .*UTF-?8"
+    with pytest.raises(TableError, match=f"(?i){message}"):
+        open_table(path, "y").load()
+
+
+@pytest.mark.parametrize("number", [False, True])
+def test_codes_that_are_no_places_in_a_dictionary_are_refused(write, number):
+    values = [1.5, 2.5, 1.5, 3.5] if number else ["u", "v", "u", "w"]
+    path = write({"t": values * 2, "y": [0, 1] * 4}, compression="none", store_schema=False)
+    data = path.read_bytes()
+    # Eight codes of two bits: 0, 1, 0, 2 become 3, of which there is none.
+    assert data.count(b"\x02\x03\x84\x84") == 1
+    path.write_bytes(data.replace(b"\x02\x03\x84\x84", b"\x02\x03\xff\xff"))
+    with pytest.raises(TableError, match=r"^table.parquet is no readable Parquet file: "):
+        open_table(path, "y").load()

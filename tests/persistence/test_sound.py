@@ -8,6 +8,7 @@ import pytest
 
 import mist
 from mist.baselines import NCM
+from mist.engine.growth import Split
 from mist.engine.state import (
     FIRST_BLOCK,
     FREE_CELL,
@@ -23,6 +24,7 @@ from mist.engine.trials import Batch, Trial
 from mist.labels import Labels
 from mist.persistence import load_with_attachment, save
 from mist.persistence.sound import check_sound
+from mist.preprocessing import StreamEncoder, StreamPipeline
 
 FOLDER = Path(__file__).parent.parent / "fixtures"
 FILES = {name: FOLDER / f"format1-{name}.mist" for name in ("gaussian", "sketch", "mixture")}
@@ -123,6 +125,20 @@ def no_grace(model):
     model._state.options = model._state.options._replace(grace_period=0)
 
 
+def other_log(*splits):
+    def tamper(model):
+        model._splits = list(splits)
+
+    return tamper
+
+
+def tuple_log(model):
+    model._splits = tuple(model._splits)
+
+
+SPLIT = Split(0, 1, 0.5, 20.0, 0.1, 0.1, 20)
+
+
 def bad_option(model):
     model._options = {**model._options, "delta": 9.0}
 
@@ -190,6 +206,13 @@ TREE = {
     "codes of labels with gaps": labels_with_gaps,
     "places of labels that are none": more_columns_of_labels,
     "a tuple in place of a tree": other_state,
+    "a log of other things": other_log(1),
+    "a log that is a tuple": tuple_log,
+    "a split on no column in the log": other_log(SPLIT._replace(feature=2)),
+    "a split on a column below 0 in the log": other_log(SPLIT._replace(feature=-1)),
+    "a split on a column with a fraction": other_log(SPLIT._replace(feature=1.0)),
+    "a split of no node": other_log(SPLIT._replace(node=-1)),
+    "a gain that is a text": other_log(SPLIT._replace(gain="much")),
 }
 
 
@@ -374,3 +397,64 @@ def test_trials_are_looked_at(tmp_path):
         change()
         with pytest.raises(ValueError, match="not sound"):
             check_sound(model)
+
+
+def encoder():
+    """An encoder with a column of numbers, one of texts and a hashed one."""
+    made = StreamEncoder(hashing={"word": 2}, standardise=True)
+    rows = {"size": [1.0, 2.0], "coat": ["short", "long"], "word": ["a", "b"]}
+    return made.learn_many(rows)
+
+
+def other(**attributes):
+    return lambda model: vars(model).update(attributes)
+
+
+ENCODER = {
+    "columns that are no list": other(_columns=("size", "coat", "word")),
+    "a column twice": other(_columns=["size", "size", "word"]),
+    "fewer columns than it counts": other(n_features_in_=2),
+    "other names of columns": lambda model: put(model.feature_names_in_, 0, "width"),
+    "a column it has not": lambda model: model._kinds.update(width="number"),
+    "a column of an unknown kind": lambda model: model._kinds.update(size="date"),
+    "fewer suffixes": lambda model: model._suffixes.pop(),
+    "a suffix that is none": lambda model: put(model._suffixes, 0, 3),
+    "fewer owners": lambda model: model._owners.pop(),
+    "an owner that is another": lambda model: put(model._owners, 0, "coat"),
+    "no places of a column": lambda model: model._places.pop("size"),
+    "a place that is none": lambda model: put(model._places["size"], 0, 0.5),
+    "a place below 0": lambda model: put(model._places["size"], 0, -5),
+    "a place behind the last": lambda model: put(model._places["size"], 0, 5),
+    "two places of a number": lambda model: model._places["size"].append(0),
+    "a hashed column without places": lambda model: model._places["word"].clear(),
+    "texts of no column": lambda model: model._codes.update(size={}),
+    "no texts of a column": lambda model: model._codes.pop("coat"),
+    "codes with gaps": lambda model: model._codes["coat"].update(long=2),
+    "a text that is none": lambda model: put(model._codes, "coat", {1: 0, "long": 1}),
+    "moments of texts": lambda model: model._moments.update(coat=[0.0, 0.0, 0.0]),
+    "two moments": lambda model: model._moments["size"].pop(),
+    "moments that are none": lambda model: put(model._moments["size"], 0, "one"),
+}
+
+
+@pytest.mark.parametrize("change", ENCODER.values(), ids=ENCODER)
+def test_a_forged_encoder_is_refused(change, tmp_path):
+    model = encoder()
+    path = tmp_path / "forged.mist"
+    save(model, path)
+    assert mist.load(path).transform_one({"coat": "long"})["coat=long"] == 1.0
+    change(model)
+    save(model, path)
+    with pytest.raises(ValueError, match=r"forged\.mist: the model in it is not sound: "):
+        mist.load(path)
+
+
+@pytest.mark.parametrize(
+    "parts", [{"encoder_": None}, {"encoder_": NCM(), "model_": NCM()}, {"model_": NCM()}]
+)
+def test_a_pipeline_without_one_of_its_parts_is_refused(parts):
+    model = StreamPipeline(model=NCM())
+    check_sound(model)
+    vars(model).update(parts)
+    with pytest.raises(ValueError, match="not sound: "):
+        check_sound(model)

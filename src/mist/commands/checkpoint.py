@@ -6,7 +6,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
+
+from mist.commands.session import Session
+from mist.io.applying import is_encoding
 from mist.persistence import load_with_attachment, save
+from mist.presets import make_model
 
 __all__ = ["Checkpoint", "Kept", "Saved", "load_run", "save_run"]
 
@@ -85,19 +90,23 @@ class Checkpoint:
         if not self._path.exists():
             return None
         model, attachment = _load(self._path)
-        if "settings" not in attachment:
+        settings = attachment.get("settings")
+        if not isinstance(settings, dict):
             raise ValueError(f"{self._path} holds a model, but no checkpoint; give another file")
         for option, value in self._settings.items():
-            before = attachment["settings"].get(option)
+            before = settings.get(option)
             if before != value:
                 raise ValueError(
                     f"{self._path} is the checkpoint of a run with other options: {option} was "
                     f"{_shown(before)} and is {_shown(value)}; give another file, or delete this "
                     "one to begin anew"
                 )
-        # The first model is the one of the file; the others are attached.
-        models = {name: model if other is None else other for name, other in attachment["models"]}
-        kept = Kept(models, *(attachment[field] for field in Kept._fields[1:]))
+        try:
+            kept = _kept(model, attachment)
+        except (LookupError, TypeError, ValueError) as error:
+            raise ValueError(
+                f"{self._path} is no checkpoint that can be taken up; delete it to begin anew"
+            ) from error
         self._last = kept.session["done"]
         return kept
 
@@ -165,11 +174,55 @@ def load_run(path: Path) -> Saved:
 
 def _load(path: Path) -> tuple[Any, dict[str, Any]]:
     model, attachment = load_with_attachment(path)
-    if not isinstance(attachment, dict) or "encoding" not in attachment:
+    if not isinstance(attachment, dict) or not is_encoding(attachment.get("encoding")):
         raise ValueError(
             f"{path} holds a model, but not how to read a table for it; mist run --save writes both"
         )
     return model, attachment
+
+
+def _kept(model: Any, attachment: Mapping[str, Any]) -> Kept:
+    """What a checkpoint holds, if it is what `Checkpoint.save` writes."""
+    # The first model is the one of the file; the others are attached.
+    models = {name: model if other is None else other for name, other in attachment["models"]}
+    kept = Kept(models, *(attachment[field] for field in Kept._fields[1:]))
+    if not models:
+        raise ValueError("it has no model")
+    for name, each in models.items():
+        if type(each) is not type(make_model(name)):
+            raise TypeError(f"{name!r} is no such model")
+    _check_like(Session(models).state(), kept.session)
+    _check_like([0], list(kept.session["first_rows"].values()))
+    _check_like(0, kept.predictions)
+    if kept.position is not None:
+        _check_like({"offsets": {}, "rows": 0}, kept.position)
+        _check_like([0], list(kept.position["offsets"].values()))
+        _check_like([""], list(kept.position["offsets"]))
+    return kept
+
+
+def _check_like(pattern: Any, value: Any) -> None:
+    """Refuse what is not built like a pattern.
+
+    Its empty dicts may hold anything, its numbers are the least there may be, and the first part
+    of a list stands for all.
+    """
+    if type(value) is not type(pattern):
+        raise TypeError(f"{value!r} is no {type(pattern).__name__}")
+    if isinstance(pattern, dict) and pattern:
+        if set(pattern) != set(value):
+            raise ValueError(f"it has {sorted(value)}")
+        for key, part in pattern.items():
+            _check_like(part, value[key])
+    elif isinstance(pattern, list) and pattern:
+        for part in value:
+            _check_like(pattern[0], part)
+    elif isinstance(pattern, np.ndarray) and (value.ndim != 1 or value.dtype.kind not in "bif"):
+        raise TypeError("an array is none of numbers")
+    elif isinstance(pattern, tuple):
+        _check_like([0], list(value))
+    elif isinstance(pattern, int | float) and not value >= pattern:
+        raise ValueError(f"{value} is too small")
 
 
 def _shown(value: Any) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 
 from mist.classifier import MistClassifier
 from mist.inspection import Explanation
-from mist.io.applying import encode_one
+from mist.io.applying import encode_one, is_encoding
 from mist.io.csv import CsvSource
 from mist.io.source import MISSING, TableError
 from mist.persistence import load_with_attachment
@@ -60,7 +60,7 @@ def explain_row(path: Path, row: Any, top: int) -> Explanation:
         x: Any = pipeline.encoder_.transform_one(_cells(row, pipeline.encoder_))
     elif not isinstance(row, Mapping):
         x = row
-    elif isinstance(attachment, Mapping) and "encoding" in attachment:
+    elif isinstance(attachment, Mapping) and is_encoding(attachment.get("encoding")):
         x = encode_one(attachment["encoding"], row)
         if not tree._has_names():  # as in a checkpoint
             x = list(x.values())

@@ -17,6 +17,7 @@ from rich.console import Console
 from mist.bench import Progress, iter_grid
 from mist.bench.record import Task
 from mist.commands.output import make_progress
+from mist.commands.screen import Screen
 
 __all__ = ["GridOptions", "follow", "tell_failures"]
 
@@ -85,7 +86,7 @@ def _follow(tasks: Sequence[Task], name: str, options: GridOptions, jobs: int | 
     )
     # Found out now, not after the first run.
     options.out.mkdir(parents=True, exist_ok=True)
-    notices = Console(stderr=True, highlight=False)
+    notices = Screen(stderr=True)
     done = 0
     errors: set[str | None] = set()
     try:

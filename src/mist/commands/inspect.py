@@ -13,10 +13,10 @@ import numpy as np
 from rich import box
 from rich.console import Console
 from rich.table import Table
-from rich.text import Text
 
 from mist.commands.output import make_console, print_facts
 from mist.engine.state import N_CELLS, State
+from mist.io.applying import is_encoding
 from mist.persistence import Contents, members, read_contents, restored
 
 __all__ = ["inspect"]
@@ -88,7 +88,7 @@ def _found(path: Path, contents: Contents, model: Any, attachment: Any) -> dict[
 def _target(attachment: Any) -> str | None:
     """Name of the label column, if `mist run` has written the file."""
     encoding = attachment.get("encoding") if isinstance(attachment, dict) else None
-    return encoding.get("target") if isinstance(encoding, dict) else None
+    return encoding["target"] if is_encoding(encoding) else None
 
 
 def _changed(model: Any) -> dict[str, Any]:
@@ -197,7 +197,7 @@ def _print_members(console: Console, listed: list[dict[str, Any]]) -> None:
     for member in largest:
         shape = "" if member["shape"] is None else " x ".join(map(str, member["shape"]))
         size = f"{member['size']:,}"
-        table.add_row(member["name"], Text(member["holds"]), member["dtype"], shape, size)
+        table.add_row(member["name"], member["holds"], member["dtype"], shape, size)
     console.print(table)
     if len(listed) > len(largest):
         more = len(listed) - len(largest)

@@ -8,10 +8,10 @@ from typing import Any
 
 from rich import box
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
+from rich.progress import BarColumn, Progress, TaskProgressColumn
 from rich.table import Table
-from rich.text import Text
 
+from mist.commands.screen import Screen, Words
 from mist.evaluation import StreamResult
 from mist.files import write_text
 from mist.report import HEADINGS, Section, render_page, summarise
@@ -33,18 +33,18 @@ _ROOMY_WIDTH = 110
 
 def make_console() -> Console:
     """Return the console for results; wide enough for the table when it is no terminal."""
-    console = Console(highlight=False)
-    return console if console.is_terminal else Console(highlight=False, width=_PLAIN_WIDTH)
+    console = Screen()
+    return console if console.is_terminal else Screen(width=_PLAIN_WIDTH)
 
 
 def make_progress() -> Progress:
     """Return progress bars on standard error, silent when that is no terminal."""
-    console = Console(stderr=True)
+    console = Screen(stderr=True)
     return Progress(
-        TextColumn("{task.description}"),
+        Words("{task.description}"),
         BarColumn(bar_width=12),
         TaskProgressColumn(),
-        TextColumn("{task.fields[note]}"),
+        Words("{task.fields[note]}"),
         console=console,
         disable=not console.is_terminal,
     )
@@ -119,7 +119,7 @@ def print_facts(console: Console, facts: Iterable[tuple[str, str]]) -> None:
     table.add_column(style="bold", no_wrap=True)
     table.add_column(overflow="fold")
     for label, text in facts:
-        table.add_row(label, Text(text))
+        table.add_row(label, text)
     console.print(table)
 
 

@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any, TextIO
 
 import numpy as np
-from rich.console import Console
 
 from mist.commands.checkpoint import load_run
 from mist.commands.output import check_output
+from mist.commands.screen import Screen
 from mist.commands.stopping import stopping
 from mist.files import replacing
 from mist.io import Chunk, find_files, is_live
@@ -84,7 +84,7 @@ def predict(options: PredictOptions) -> None:
                 break
     accuracy = hits / labelled if labelled else math.nan
     told = f", accuracy {accuracy:.3f} on {labelled:,} with a label" if labelled else ""
-    Console(stderr=True, highlight=False).print(f"{done:,} rows predicted{told}", soft_wrap=True)
+    Screen(stderr=True).print(f"{done:,} rows predicted{told}", soft_wrap=True)
 
 
 def _answer(model: Any, chunk: Chunk) -> tuple[list[Any], list[float]]:

@@ -23,6 +23,7 @@ from mist.commands.output import (
     write_report,
 )
 from mist.commands.predictions import Predictions, open_predictions
+from mist.commands.screen import Screen
 from mist.commands.session import Session
 from mist.commands.stopping import stopping
 from mist.commands.tasks import make_stream, task_section
@@ -309,7 +310,7 @@ class _Run:
         crowded = self._table.crowded if isinstance(self._table, LiveTable) else ()
         for name in crowded[len(self._warned) :]:
             self._warned.append(name)
-            Console(stderr=True, highlight=False).print(
+            Screen(stderr=True).print(
                 f"note: column {name!r} has more than {MOST_TEXTS} different texts; later ones "
                 f"are not told apart. Leave it out if it only names rows: --ignore {quote(name)}",
                 markup=False,

@@ -4,7 +4,6 @@ import hashlib
 import os
 import sys
 import zipfile
-import zlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mist.archives import ARCHIVE_ERRORS, check_packing, read_header
 from mist.datasets.registry import Entry
 from mist.files import replacing
 
@@ -106,9 +106,14 @@ def read(path: Path) -> dict[str, NDArray[Any]]:
         If it is damaged, holds pickled objects, or lacks ``X`` or ``y``.
     """
     try:
+        with zipfile.ZipFile(path) as members:
+            for member in members.infolist():
+                check_packing(member)
+                with members.open(member) as file:
+                    read_header(file)
         with np.load(path, allow_pickle=False) as archive:
             arrays = {key: archive[key] for key in archive.files}
-    except (OSError, ValueError, EOFError, AttributeError, zipfile.BadZipFile, zlib.error) as error:
+    except (OSError, *ARCHIVE_ERRORS) as error:
         raise DatasetError(f"{path} cannot be read ({error}): replace or delete it") from error
     for key in ("X", "y"):
         if key not in arrays:

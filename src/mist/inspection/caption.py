@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from mist.inspection.nodes import Node, heaviest
-from mist.inspection.wording import count, number, printable
+from mist.inspection.wording import count, number
+from mist.texts import printable
 
 __all__ = ["class_list", "condition", "row_count"]
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mist.inspection.explanation import MOST_TERMS, Term
-from mist.inspection.wording import nats, printable
+from mist.inspection.wording import nats
+from mist.texts import printable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

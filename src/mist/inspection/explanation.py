@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from mist.inspection.wording import count, nats, number, printable
+from mist.inspection.wording import count, nats, number
+from mist.texts import printable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -3,27 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
-__all__ = ["count", "nats", "number", "printable"]
+__all__ = ["count", "nats", "number"]
 
 _DIGITS = 3
 """Significant digits of a number that is small beside the spread of its column."""
 
 _MOST_PLACES = 9
-
-
-def printable(value: Any) -> str:
-    r"""Return a label or a name as one line, control characters written out.
-
-    Examples
-    --------
-    >>> print(printable("two\nlines"), printable(3))
-    two\nlines 3
-    """
-    return "".join(
-        c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in str(value)
-    )
 
 
 def count(value: float) -> str:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 
+from mist.io.bounds import rows_at_once
 from mist.io.encode import Chunk, Encoder
 from mist.io.growing import GrowingEncoder
 from mist.io.live import Records, make_records
@@ -16,7 +17,7 @@ from mist.io.source import Batch, Cells, Column, TableError
 from mist.io.table import naming
 from mist.io.targets import Targets
 
-__all__ = ["apply_encoding", "encode_one"]
+__all__ = ["apply_encoding", "encode_one", "is_encoding"]
 
 _Encode = Callable[[Records, str], Chunk]
 
@@ -71,11 +72,54 @@ def apply_encoding(
     table = open_source(paths, header=header, kind=kind, labels=encoding["target"])
     names = [column.name for column in table.columns]
     _check(table.path.name, None if table.sparse else names, needed)
-    for batch in table.batches(chunk_rows):
+    for batch in table.batches(rows_at_once(chunk_rows, max(len(names), len(needed)))):
         records = Records(batch.rows, dict(zip(names, batch.columns, strict=True)))
         with naming(batch.file):
             chunk = encode(records, batch.file)
         yield chunk
+
+
+def is_encoding(value: Any) -> TypeGuard[dict[str, Any]]:
+    """Whether something is built like what a table tells by ``plain``.
+
+    Parameters
+    ----------
+    value : object
+        From a file, which may be anybody's.
+
+    Returns
+    -------
+    bool
+        True if rows can be encoded by it.
+
+    Examples
+    --------
+    >>> encoding = {"target": "y", "columns": ["a"], "texts": {}, "integers": None}
+    >>> is_encoding(encoding), is_encoding({**encoding, "texts": {"b": []}})
+    (True, False)
+    """
+    if not isinstance(value, dict) or type(value.get("target")) is not str:
+        return False
+    if value.get("integers") not in (None, False, True):
+        return False
+    texts = value.get("texts")
+    if "columns" in value:
+        columns = value["columns"]
+        if not (isinstance(texts, dict) and _are_names(columns) and "integers" in value):
+            return False
+        return set(texts) <= set(columns) and all(map(_are_names, texts.values()))
+    if not (isinstance(texts, list) and all(isinstance(t, list) and len(t) == 2 for t in texts)):
+        return False
+    if not (_are_names(value.get("names")) and _are_names(value.get("seen"))):
+        return False
+    columns = [name for name, _ in texts]
+    each = all(codes is None or _are_names(codes) for _, codes in texts)
+    return _are_names(columns) and set(columns) <= set(value["seen"]) and each
+
+
+def _are_names(value: Any) -> bool:
+    texts = isinstance(value, list) and all(type(name) is str for name in value)
+    return texts and len(set(value)) == len(value)
 
 
 def encode_one(encoding: Mapping[str, Any], record: Mapping[str, Any]) -> dict[str, float]:

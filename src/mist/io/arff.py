@@ -6,13 +6,15 @@ import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from mist.io.bounds import check_width
 from mist.io.source import Batch, Column, Source, TableError
 from mist.io.text import batch_records, open_text
 
 __all__ = ["ArffSource"]
 
 _QUOTED = r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\""""
-_CELL = re.compile(rf"""\s*({_QUOTED}|(?:[^,'"\s][^,]*)?)\s*(,|$)""")
+# Spaces are never given back: a long run of them would be tried at every length.
+_CELL = re.compile(rf"""\s*+({_QUOTED}|(?:[^,'"\s][^,]*)?)\s*(,|$)""")
 _ATTRIBUTE = re.compile(rf"""@attribute\s+({_QUOTED}|[^\s{{]+)\s*(.+)""", re.IGNORECASE)
 
 
@@ -44,7 +46,7 @@ class ArffSource(Source):
             for _, line in lines:
                 if line.lower() == "@data":
                     break
-            yield from batch_records(self._records(lines), size, text.share)
+            yield from batch_records(self._records(lines), size, text)
 
     def _records(self, lines: Iterator[tuple[int, str]]) -> Iterator[tuple[int, list[str]]]:
         width = len(self.columns)
@@ -87,6 +89,7 @@ def _read_header(lines: Iterator[tuple[int, str]], path: Path) -> Iterator[Colum
         if column.name in names:
             raise TableError(f"row {number}: the attribute {column.name!r} occurs twice")
         names.add(column.name)
+        check_width(len(names), path.name)
         yield column
     if number == 0:
         raise TableError(f"{path.name} is empty")

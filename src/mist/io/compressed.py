@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from io import DEFAULT_BUFFER_SIZE, BufferedReader, RawIOBase
+from io import BufferedReader, RawIOBase
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 from zlib import error as ZlibError
@@ -13,6 +13,9 @@ from zlib import error as ZlibError
 from mist.io.source import TableError
 
 __all__ = ["COMPRESSIONS", "Unpacked", "open_bytes", "plain_ending"]
+
+_PACKED_AT_ONCE = 512
+"""Bytes of Zstandard unpacked in one go: four of them can stand for 128 kB, so all for 16 MB."""
 
 COMPRESSIONS = (".gz", ".zst", ".zstd")
 """Endings of compressed files."""
@@ -139,7 +142,7 @@ class _Frames(RawIOBase):
 
     def readinto(self, buffer: Any) -> int:
         while not self._ready:
-            packed = self._raw.read(DEFAULT_BUFFER_SIZE)
+            packed = self._raw.read(_PACKED_AT_ONCE)
             if not packed:
                 if self._frame is not None:
                     raise EOFError("it ends inside a frame")

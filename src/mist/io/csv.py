@@ -6,6 +6,7 @@ import csv
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
+from mist.io.bounds import MOST_CHARACTERS, check_width, first_twice
 from mist.io.source import Batch, Column, Source, TableError
 from mist.io.text import batch_records, open_text
 
@@ -42,6 +43,7 @@ class CsvSource(Source):
         if first is None:
             raise TableError(f"{path.name} is empty")
         line, cells = first
+        check_width(len(cells), path.name)
         names = column_names(cells, line) if header else [str(i) for i in range(len(cells))]
         self.columns = tuple(Column(name) for name in names)
 
@@ -51,7 +53,7 @@ class CsvSource(Source):
             records = self._split(text.lines)
             if self._header:
                 next(records, None)
-            yield from batch_records(records, size, text.share)
+            yield from batch_records(records, size, text)
 
     def _records(self) -> Iterator[tuple[int, list[str]]]:
         with open_text(self.path) as text:
@@ -81,15 +83,28 @@ def split_records(lines: Iterable[str], delimiter: str) -> Iterator[tuple[int, l
     Raises
     ------
     TableError
-        If a record has not as many cells as the first one, or a quote is left open.
+        If a record has not as many cells as the first one, is too long to be held, or a quote is
+        left open.
 
     Examples
     --------
     >>> list(split_records(["a,b\n", "\n", '"x, y",2\n'], ","))
     [(1, ['a', 'b']), (3, ['x, y', '2'])]
     """
-    reader = csv.reader(lines, delimiter=delimiter, skipinitialspace=True, strict=True)
-    line, width = 1, 0
+    line, width, characters = 1, 0, 0
+
+    def counted() -> Iterator[str]:
+        nonlocal characters
+        for text in lines:
+            characters += len(text)
+            if characters > MOST_CHARACTERS:
+                raise TableError(
+                    f"row {line}: the record has more than {MOST_CHARACTERS:,} characters; is a "
+                    "quote left open?"
+                )
+            yield text
+
+    reader = csv.reader(counted(), delimiter=delimiter, skipinitialspace=True, strict=True)
     try:
         for cells in reader:
             blank = not cells or (len(cells) == 1 and not cells[0].strip())
@@ -101,7 +116,7 @@ def split_records(lines: Iterable[str], delimiter: str) -> Iterator[tuple[int, l
                         f"row {line}: {len(cells)} {noun}, but the first row has {width}"
                     )
                 yield line, cells
-            line = reader.line_num + 1
+            line, characters = reader.line_num + 1, 0
     except csv.Error as error:
         raise TableError(f"row {line}: {error}; is a quote left open?") from error
 
@@ -132,17 +147,16 @@ def column_names(cells: Sequence[str], line: int) -> list[str]:
     ['a', 'column 1']
     """
     names = [cell.strip() or f"column {i}" for i, cell in enumerate(cells)]
-    for i, name in enumerate(names):
-        if name in names[:i]:
-            raise TableError(f"row {line}: the column name {name!r} occurs twice")
+    twice = first_twice(names)
+    if twice is not None:
+        raise TableError(f"row {line}: the column name {twice!r} occurs twice")
     return names
 
 
 def _sniff(path: Path) -> str:
     # csv.Sniffer guesses letters as delimiters on small files.
     with open_text(path) as text:
-        sample = text.lines.read(_SAMPLE_CHARACTERS)
-        complete = not text.lines.read(1)
+        sample, complete = text.lines.head(_SAMPLE_CHARACTERS)
     lines = sample.splitlines(keepends=True)
     if not complete and len(lines) > 1:
         lines.pop()

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mist.io.bounds import check_width
 from mist.io.encode import as_numbers, check_range, known_texts
 from mist.io.live import Records
 from mist.io.source import MISSING, Cells, TableError, as_number, as_texts
@@ -101,6 +102,7 @@ class GrowingEncoder:
         columns: _Columns = {}
         begins: dict[str, int] = {}
         self._seen.update(dict.fromkeys(records.columns))
+        check_width(len(self._seen), "the stream")
         # In the order in which they were first seen, which no batch changes.
         for name in self._seen:
             if name in records.columns and name not in self._leave_out:

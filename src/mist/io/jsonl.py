@@ -10,8 +10,9 @@ from typing import Any, Literal
 
 import numpy as np
 
+from mist.io.bounds import check_width
 from mist.io.source import MISSING, Batch, Cells, Column, Source, TableError
-from mist.io.text import open_text
+from mist.io.text import gathered, open_text
 from mist.onehot import text_of
 
 __all__ = ["JsonlSource", "gather", "parse_line", "read_objects"]
@@ -49,6 +50,7 @@ class JsonlSource(Source):
                     seen = counts.setdefault(key, [0, 0])
                     if not _is_missing(value):
                         seen[isinstance(value, bool | str)] += 1
+                check_width(len(counts), path.name)
         if not counts:
             raise TableError(f"{path.name} is empty")
         self.columns = tuple(Column(key, _kind(*seen)) for key, seen in counts.items())
@@ -57,7 +59,7 @@ class JsonlSource(Source):
         """Yield the rows from the first one on, at most `size` at a time."""
         with open_text(self.path) as text:
             objects = islice(read_objects(text.lines), self._limit)
-            while group := list(islice(objects, size)):
+            for group in gathered(objects, size, text.lines):
                 lines, records = zip(*group, strict=True)
                 columns = gather(records, [column.name for column in self.columns])
                 yield Batch(np.array(lines, dtype=np.int64), columns, text.share())
@@ -115,6 +117,9 @@ def parse_line(line: str | bytes, number: int) -> dict[str, Any]:
     """
     try:
         record = json.loads(line)
+        if isinstance(line, bytes) or "\\u" in line:
+            # Half a pair of surrogates is no text: it could not be written or printed.
+            json.dumps(record, ensure_ascii=False).encode()
     except (ValueError, RecursionError) as error:
         raise TableError(f"row {number}: no JSON: {error}") from error
     if not isinstance(record, dict):

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import islice
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from threading import Condition, Thread
 from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from mist.io.bounds import MOST_CELLS, check_width
 from mist.io.jsonl import gather
 from mist.io.source import Cells
 
-__all__ = ["PAUSE", "Ahead", "LiveSource", "Records", "make_records"]
+__all__ = ["PAUSE", "Ahead", "LiveSource", "Records", "make_records", "records_of_few_cells"]
 
 PAUSE = 0.5
 """Seconds without a record after which a live source says so."""
@@ -94,6 +94,38 @@ def make_records(rows: Sequence[int], records: Sequence[Mapping[str, Any]]) -> R
     return Records(np.array(rows, dtype=np.int64), columns)
 
 
+def records_of_few_cells(
+    rows: Sequence[int], records: Sequence[Mapping[str, Any]]
+) -> Iterator[Records]:
+    """Turn objects into records, in parts if they have too many different keys for one.
+
+    Parameters
+    ----------
+    rows : sequence of int
+        Their row numbers.
+    records : sequence of mapping
+        Plain values by column.
+
+    Yields
+    ------
+    Records
+        All of them; of no records one without rows.
+
+    Raises
+    ------
+    TableError
+        If there are more keys than a table may have columns.
+    """
+    begin, names = 0, set[str]()
+    for end, record in enumerate(records):
+        check_width(len(record), f"row {rows[end]}")
+        names.update(record)
+        if (end + 1 - begin) * len(names) > MOST_CELLS and end > begin:
+            yield make_records(rows[begin:end], records[begin:end])
+            begin, names = end, set(record)
+    yield make_records(rows[begin:], records[begin:])
+
+
 class Ahead(Generic[_Item]):
     """Reads ahead in a thread of its own, so that waiting for the next item can be cut short.
 
@@ -102,7 +134,9 @@ class Ahead(Generic[_Item]):
     items : iterable
         What is read; it may block.
     most : int
-        Items that are kept at most; then reading waits.
+        What the items that are kept may weigh; then reading waits.
+    weigh : callable
+        Weight of an item, asked for right after it was read.
 
     Examples
     --------
@@ -114,9 +148,13 @@ class Ahead(Generic[_Item]):
     [0, 1, 2]
     """
 
-    def __init__(self, items: Iterable[_Item], most: int) -> None:
-        self._ready: list[_Item] = []
+    def __init__(
+        self, items: Iterable[_Item], most: int, weigh: Callable[[_Item], int] = lambda item: 1
+    ) -> None:
+        self._ready: list[tuple[_Item, int]] = []
         self._most = most
+        self._weigh = weigh
+        self._held = 0
         self._ended = False
         self._error: Exception | None = None
         self._changed = Condition()
@@ -149,17 +187,20 @@ class Ahead(Generic[_Item]):
                 if self._error is not None:
                     raise self._error
                 return None
-            taken = list(islice(self._ready, most))
+            taken = self._ready[:most]
             del self._ready[:most]
+            self._held -= sum(weight for _, weight in taken)
             self._changed.notify()
-        return taken
+        return [item for item, _ in taken]
 
     def _fill(self, items: Iterable[_Item]) -> None:
         try:
             for item in items:
+                weight = self._weigh(item)
                 with self._changed:
-                    self._changed.wait_for(lambda: len(self._ready) < self._most)
-                    self._ready.append(item)
+                    self._changed.wait_for(lambda: self._held < self._most)
+                    self._ready.append((item, weight))
+                    self._held += weight
                     if len(self._ready) == 1:
                         self._changed.notify()
         except Exception as error:

@@ -8,6 +8,7 @@ from urllib.parse import unquote
 
 import numpy as np
 
+from mist.io.bounds import check_width
 from mist.io.source import MISSING, Batch, Cells, Column, Source, TableError
 
 __all__ = ["ManySource", "PartitionedSource", "arrange", "partitions"]
@@ -43,6 +44,7 @@ class ManySource(Source):
                 _check_same(list(columns), names, sources[0].path, source.path)
             for column in source.columns:
                 columns[column.name] = _join(columns.get(column.name, column), column)
+            check_width(len(columns), sources[0].path.name)
         self.columns = tuple(columns.values())
         self._sizes = [source.path.stat().st_size for source in sources]
 
@@ -94,10 +96,11 @@ def arrange(batch: Batch, own: Sequence[str], wanted: Sequence[str]) -> list[Cel
 
 def _check_same(first: Sequence[str], names: Sequence[str], path: Path, other: Path) -> None:
     for here, there, has, lacks in ((first, names, path, other), (names, first, other, path)):
-        only = [name for name in here if name not in there]
-        if only:
+        known = set(there)
+        only = next((name for name in here if name not in known), None)
+        if only is not None:
             raise TableError(
-                f"{lacks} has no column {only[0]!r}, which {has} has; files that are read as one "
+                f"{lacks} has no column {only!r}, which {has} has; files that are read as one "
                 "have the same columns"
             )
 

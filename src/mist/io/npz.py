@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import math
 import zipfile
-import zlib
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from mist.archives import ARCHIVE_ERRORS, check_packing, check_texts, read_header
+from mist.io.bounds import MOST_WHOLE, check_width
 from mist.io.source import Batch, Cells, Column, Source, TableError
 
 __all__ = ["NpzSource"]
 
 _SCAN_ROWS = 1 << 16
+_LONGEST_TEXT = 1 << 12
+_MOST_BESIDE = 1 << 28
+"""Bytes of an array of names or factors."""
 
 
 class NpzSource(Source):
@@ -54,25 +59,23 @@ class NpzSource(Source):
             with _Member(archive, "X", path) as matrix, _Member(archive, target, path) as labels:
                 _check_shapes(matrix, labels, path)
                 n_columns = matrix.shape[1]
+                check_width(n_columns, path.name)
                 self._rows = matrix.shape[0]
             self._label = target
-            small = {
-                name: _load(archive, name, path)
-                for name in ("scale", "features", "classes")
-                if name in names
-            }
-            self._scale = small.get("scale", np.array(1.0))
-            if self._scale.dtype.kind not in "iuf" or self._scale.shape not in {(), (n_columns,)}:
-                raise TableError(
-                    f"{path.name}: 'scale' has to be one number or {n_columns}, one a column"
-                )
-            features = small.get("features", np.array([]))
-            self._classes = self._fitting(small.get("classes"), archive)
-        if features.shape == (n_columns,):
-            columns = [str(name) for name in features]
-        else:
-            columns = [f"x{i}" for i in range(n_columns)]
-        self.columns = (*(Column(name, "number") for name in columns), Column(target))
+            self._scale = np.array(1.0)
+            if "scale" in names:
+                with _Member(archive, "scale", path) as member:
+                    if member.dtype.kind not in "iuf" or member.shape not in {(), (n_columns,)}:
+                        raise TableError(
+                            f"{path.name}: 'scale' has to be one number or {n_columns}, one a "
+                            "column"
+                        )
+                    self._scale = member.all()
+            self.columns = tuple(
+                Column(name, "number") for name in _column_names(archive, names, n_columns, path)
+            )
+            self._classes = self._read_classes(archive, names)
+        self.columns += (Column(target),)
         self.label = n_columns
 
     def batches(self, size: int) -> Iterator[Batch]:
@@ -84,7 +87,9 @@ class NpzSource(Source):
         ):
             for start in range(0, self._rows, size):
                 count = min(size, self._rows - start)
-                block = matrix.read(count).astype(np.float64) * self._scale
+                # What becomes infinity is refused, with its row and column, when it is encoded.
+                with np.errstate(over="ignore", invalid="ignore"):
+                    block = matrix.read(count).astype(np.float64) * self._scale
                 y = labels.read(count)
                 columns: list[Cells] = list(block.T)
                 columns.append(y if self._classes is None else self._classes[y])
@@ -94,12 +99,16 @@ class NpzSource(Source):
     def _reading(self) -> _Archive:
         return _Archive(self.path)
 
-    def _fitting(
-        self, classes: NDArray[Any] | None, archive: zipfile.ZipFile
+    def _read_classes(
+        self, archive: zipfile.ZipFile, names: Collection[str]
     ) -> NDArray[Any] | None:
-        # Names apply only if every label is a position in them: one cheap pass over the labels.
-        if classes is None or classes.ndim != 1 or classes.dtype.kind != "U":
+        """Names of the labels, if every label is a position in them: one cheap pass tells."""
+        if "classes" not in names:
             return None
+        with _Member(archive, "classes", self.path) as member:
+            if len(member.shape) != 1 or member.dtype.kind != "U":
+                return None
+            classes = member.all()
         with _Member(archive, self._label, self.path) as labels:
             if labels.dtype.kind not in "iu":
                 return None
@@ -108,6 +117,16 @@ class NpzSource(Source):
                 if y.min() < 0 or y.max() >= len(classes):
                     return None
         return classes
+
+
+def _column_names(
+    archive: zipfile.ZipFile, names: Collection[str], n_columns: int, path: Path
+) -> list[str]:
+    if "features" in names:
+        with _Member(archive, "features", path) as member:
+            if member.shape == (n_columns,):
+                return [str(name) for name in member.all()]
+    return [f"x{i}" for i in range(n_columns)]
 
 
 class _Archive:
@@ -119,13 +138,13 @@ class _Archive:
     def __enter__(self) -> zipfile.ZipFile:
         try:
             self._archive = zipfile.ZipFile(self._path)
-        except zipfile.BadZipFile as error:
+        except ARCHIVE_ERRORS as error:
             raise TableError(f"{self._path.name} is no NPZ archive") from error
         return self._archive
 
     def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
         self._archive.close()
-        if isinstance(error, (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError)):
+        if isinstance(error, ARCHIVE_ERRORS) and not isinstance(error, TableError):
             raise TableError(f"{self._path.name} is damaged: {error}") from error
 
 
@@ -135,57 +154,64 @@ class _Member:
     def __init__(self, archive: zipfile.ZipFile, name: str, path: Path) -> None:
         self._name = name
         self._file = path.name
+        check_packing(archive.getinfo(f"{name}.npy"))
         self._stream: IO[bytes] = archive.open(f"{name}.npy")
-        self.shape, self._fortran, self.dtype = self._header()
-        if self.dtype.hasobject or self.dtype.kind not in "biufU":
+        try:
+            self.shape, self._fortran, self.dtype = read_header(self._stream)
+        except ValueError as error:
+            raise TableError(
+                f"{self._file}: array {name!r} is no readable .npy: {error}"
+            ) from error
+        if self.dtype.hasobject or self.dtype.kind not in "biufU" or not self.dtype.itemsize:
             raise TableError(
                 f"{self._file}: array {name!r} has type {self.dtype}; only plain numbers are read "
                 "(and texts as labels), no pickled objects"
             )
+        if self.dtype.kind == "U" and self.dtype.itemsize > 4 * _LONGEST_TEXT:
+            raise TableError(
+                f"{self._file}: array {name!r} has type {self.dtype}; texts of more than "
+                f"{_LONGEST_TEXT:,} characters are not read"
+            )
         self._whole: NDArray[Any] | None = None
         self._next = 0
-
-    def _header(self) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
-        readers = {
-            (1, 0): np.lib.format.read_array_header_1_0,
-            (2, 0): np.lib.format.read_array_header_2_0,
-        }
-        try:
-            version = np.lib.format.read_magic(self._stream)
-            return readers[version](self._stream)
-        except (ValueError, KeyError) as error:
-            raise TableError(
-                f"{self._file}: array {self._name!r} is no readable .npy: {error}"
-            ) from error
 
     def read(self, count: int) -> NDArray[Any]:
         """Return the next `count` rows."""
         if not self._fortran:
             return self._take(count).reshape(count, *self.shape[1:])
         if self._whole is None:
+            self.check_size(
+                MOST_WHOLE, "and is stored column by column: save np.ascontiguousarray of it"
+            )
             self._whole = self._take(self.shape[0]).reshape(self.shape, order="F")
         self._next += count
         return self._whole[self._next - count : self._next]
 
+    def all(self) -> NDArray[Any]:
+        """Return the whole of a small array."""
+        self.check_size(_MOST_BESIDE, "which is more than is read of it")
+        return self.read(self.shape[0]) if self.shape else self._take(1).reshape(())
+
+    def check_size(self, most: int, why: str) -> None:
+        """Refuse an array that takes more bytes than can be held."""
+        size = math.prod(self.shape) * self.dtype.itemsize
+        if size > most:
+            raise TableError(f"{self._file}: array {self._name!r} takes {size:,} bytes, {why}")
+
     def _take(self, rows: int) -> NDArray[Any]:
-        size = rows * int(np.prod(self.shape[1:], dtype=np.int64)) * self.dtype.itemsize
+        size = rows * math.prod(self.shape[1:]) * self.dtype.itemsize
         data = self._stream.read(size)
         if len(data) < size:
             raise EOFError(f"array {self._name!r} ends early")
-        return np.frombuffer(data, dtype=self.dtype)
+        out = np.frombuffer(data, dtype=self.dtype)
+        check_texts(out, whole=True)
+        return out
 
     def __enter__(self) -> _Member:
         return self
 
     def __exit__(self, *error: object) -> None:
         self._stream.close()
-
-
-def _load(archive: zipfile.ZipFile, name: str, path: Path) -> NDArray[Any]:
-    with _Member(archive, name, path) as member:
-        if not member.shape:
-            return member._take(1).reshape(())
-        return member.read(member.shape[0])
 
 
 def _check_shapes(matrix: _Member, labels: _Member, path: Path) -> None:

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from mist.io.bounds import MOST_AT_ONCE, check_width
 from mist.io.source import Batch, Cells, Column, Source, TableError
 
 __all__ = ["ParquetSource"]
@@ -37,18 +38,22 @@ class ParquetSource(Source):
                 "Parquet files need pyarrow: pip install 'mist-tree[frames]'"
             ) from error
         self.path = path
-        self._errors = (pa.ArrowException, OSError)
-        self._open = parquet.ParquetFile
-        with self._reading(), self._open(path) as file:
+        # ValueError: a text that is not UTF-8.
+        self._errors = (pa.ArrowException, OSError, ValueError)
+        self._file = parquet.ParquetFile
+        with self._reading(), self._file(path) as file:
             schema = file.schema_arrow
-        self.columns = tuple(Column(field.name, _kind(field)) for field in schema)
+            check_width(len(schema), path.name)
+            self.columns = tuple(Column(field.name, _kind(field)) for field in schema)
 
     def batches(self, size: int) -> Iterator[Batch]:
         """Yield the rows from the first one on, at most `size` at a time."""
         done = 0
-        with self._reading(), self._open(self.path) as file:
+        # A text that stands in many rows is then kept once.
+        texts = [column.name for column in self.columns if column.kind == "text"]
+        with self._reading(), self._file(self.path, read_dictionary=texts) as file:
             total = file.metadata.num_rows
-            for batch in file.iter_batches(batch_size=size):
+            for batch in file.iter_batches(batch_size=min(size, _rows_at_once(file.metadata))):
                 if not batch.num_rows:
                     continue
                 rows = np.arange(done + 1, done + batch.num_rows + 1)
@@ -74,7 +79,7 @@ class _Translate:
         pass
 
     def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
-        if isinstance(error, self._errors):
+        if isinstance(error, self._errors) and not isinstance(error, TableError):
             line = str(error).splitlines()[0]
             raise TableError(f"{self._path.name} is no readable Parquet file: {line}") from error
 
@@ -94,15 +99,34 @@ def _kind(field: Any) -> Literal["number", "text"]:
     )
 
 
+def _rows_at_once(metadata: Any) -> int:
+    """Rows of a batch, few if they are long."""
+    groups = map(metadata.row_group, range(metadata.num_row_groups))
+    longest = max((group.total_byte_size // max(1, group.num_rows) for group in groups), default=1)
+    return max(1, MOST_AT_ONCE // max(1, longest))
+
+
 def _cells(array: Any, column: Column) -> Cells:
     import pyarrow as pa
 
+    # Nobody has looked whether the codes in a file are places in its dictionary.
+    array.validate(full=True)
+    if column.kind == "text":
+        return _texts(array)
     if pa.types.is_dictionary(array.type):
         array = array.dictionary_decode()
-    if column.kind == "text":
-        return ["" if value is None else str(value) for value in array.to_pylist()]
     if pa.types.is_integer(array.type) and not array.null_count:
         integers: Cells = array.to_numpy(zero_copy_only=False)
         return integers
     numbers: Cells = array.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
     return numbers
+
+
+def _texts(array: Any) -> list[str]:
+    import pyarrow as pa
+
+    if not pa.types.is_dictionary(array.type):
+        # Spaces are taken off here, so that this is not done anew, and into a copy, in every row.
+        return ["" if value is None else str(value).strip() for value in array.to_pylist()]
+    known = _texts(array.dictionary)
+    return ["" if code is None else known[code] for code in array.indices.to_pylist()]

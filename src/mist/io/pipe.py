@@ -6,16 +6,18 @@ import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from io import TextIOWrapper
-from itertools import chain, islice
+from itertools import chain, islice, repeat
 from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
 
+from mist.io.bounds import MOST_AT_ONCE, check_width
 from mist.io.csv import column_names, sniff_delimiter, split_records
 from mist.io.jsonl import read_objects
-from mist.io.live import Ahead, LiveSource, Records, make_records
+from mist.io.live import Ahead, LiveSource, Records, records_of_few_cells
 from mist.io.source import Cells, TableError
+from mist.io.text import Lines
 
 __all__ = ["PIPE_KINDS", "PipeSource", "is_pipe", "open_pipe"]
 
@@ -55,6 +57,8 @@ class PipeSource(LiveSource):
         self._kind = kind
         self._header = header
         self._names: list[str] | None = None
+        self._lines: Lines | None = None
+        self._weighed = 0
 
     @property
     def fixed(self) -> Sequence[str] | None:
@@ -63,29 +67,37 @@ class PipeSource(LiveSource):
 
     def batches(self, size: int, limit: int | None = None) -> Iterator[Records]:
         """Yield records as soon as there are any, at most `size` at a time and `limit` in all."""
-        ahead = Ahead(islice(self._records(), limit), _ROWS_AHEAD)
+        ahead = Ahead(islice(self._records(), limit), MOST_AT_ONCE, self._weigh)
         while (taken := ahead.take(size)) is not None:
             rows = [row for row, _ in taken]
             records: list[Any] = [record for _, record in taken]
             if self._names is None or not taken:
-                yield make_records(rows, records)
+                yield from records_of_few_cells(rows, records)
             else:
                 cells: Iterable[Sequence[str]] = zip(*records, strict=True)
                 columns: dict[str, Cells] = dict(zip(self._names, cells, strict=True))
                 yield Records(np.array(rows, dtype=np.int64), columns)
 
+    def _weigh(self, item: Any) -> int:
+        """Characters of a record that was just read; at least as many as `_ROWS_AHEAD` may have."""
+        assert self._lines is not None
+        characters = self._lines.taken - self._weighed
+        self._weighed += characters
+        return max(characters, MOST_AT_ONCE // _ROWS_AHEAD)
+
     def _records(self) -> Iterator[tuple[int, Any]]:
-        lines: Iterator[str] = TextIOWrapper(self._stream, encoding="utf-8-sig", newline="")
+        self._lines = Lines(TextIOWrapper(self._stream, encoding="utf-8-sig", newline=""))
+        lines = iter(self._lines)
         try:
             # Blank lines count, so that numbers of rows are those of lines.
-            blank, first = [], ""
+            blank, first = 0, ""
             for first in lines:
                 if not first.isspace():
                     break
-                blank.append(first)
+                blank += 1
             if not first or first.isspace():
                 raise TableError(f"{self.name} is empty")
-            lines = chain(blank, [first], lines)
+            lines = chain(repeat("\n", blank), [first], lines)
             if self._kind is None:
                 self._kind = "jsonl" if first.lstrip().startswith("{") else "csv"
             yield from read_objects(lines) if self._kind == "jsonl" else self._split(lines, first)
@@ -100,6 +112,7 @@ class PipeSource(LiveSource):
         delimiter = "\t" if self._kind == "tsv" else sniff_delimiter([first])
         for line, cells in split_records(lines, delimiter):
             if self._names is None:
+                check_width(len(cells), self.name)
                 names = column_names(cells, line)
                 self._names = names if self._header else [str(i) for i in range(len(cells))]
                 if self._header:

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mist.onehot import text_of
+from mist.texts import one_line
 
 __all__ = [
     "MISSING",
@@ -36,17 +37,31 @@ Cells = Sequence[str] | NDArray[Any]
 """The cells of one column: texts, or an array of numbers or labels."""
 
 _NAMES_SHOWN = 8
+_NAMES_COMPARED = 1000
 
 
 class TableError(ValueError):
-    """A table that cannot be read; the message is one line naming the row and the column.
+    r"""A table that cannot be read; the message is one line naming the row and the column.
+
+    What a file brings into the message is shown as it is where it can be printed, and escaped
+    elsewhere; of a very long message the middle is left out.
+
+    Parameters
+    ----------
+    message : str
+        What is wrong, and the way out.
 
     Examples
     --------
     >>> raise TableError("row 3, column 'age': 'abc' is not a number")
     Traceback (most recent call last):
     mist.io.source.TableError: row 3, column 'age': 'abc' is not a number
+    >>> print(TableError("no column 'y'; columns: \x1b[31ma, b"))
+    no column 'y'; columns: \x1b[31ma, b
     """
+
+    def __init__(self, message: str) -> None:
+        super().__init__(one_line(message))
 
 
 class Column(NamedTuple):
@@ -195,7 +210,7 @@ def find_column(names: Sequence[str], wanted: str | int, path: Path) -> int:
         try:
             wanted = int(wanted)
         except ValueError:
-            close = difflib.get_close_matches(str(wanted), names, n=1)
+            close = difflib.get_close_matches(str(wanted), names[:_NAMES_COMPARED], n=1)
             hint = f"did you mean {close[0]!r}? " if close else ""
             shown = ", ".join(names[:_NAMES_SHOWN]) + (", ..." if len(names) > _NAMES_SHOWN else "")
             raise TableError(

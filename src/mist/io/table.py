@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mist.io.bounds import check_width, first_twice, rows_at_once
 from mist.io.csv import CsvSource
 from mist.io.encode import Chunk, Encoder
 from mist.io.opening import check_file, open_source
@@ -30,7 +31,7 @@ class Table:
     target : str or int
         The label column by name or position.
     chunk_rows : int, default=10_000
-        Most rows in a chunk.
+        Most rows in a chunk; a chunk of very many columns has fewer.
     limit : int or None, default=None
         Stop after so many rows.
     text_columns : collection of str, default=()
@@ -79,13 +80,13 @@ class Table:
         self._source = source
         self.path = source.path
         self.name = source.path.name
-        self._chunk_rows = chunk_rows
         self._limit = limit
         names = [column.name for column in source.columns]
         place = find_column(names, target, source.path)
         self.target = names[place]
         for name in (*text_columns, *ignore):
             find_column(names, name, source.path)
+        self._rows_at_once = rows_at_once(chunk_rows, len(names))
         first = next(self._batches(), None)
         if first is None:
             raise TableError(f"{self.path.name} is empty: it has columns, but no rows")
@@ -103,8 +104,11 @@ class Table:
                     on_scan(batch.fraction)
         self.names = self._encoder.names
         self.categorical = self._encoder.categorical
-        if len(set(self.names)) < len(self.names):
-            twice = next(name for i, name in enumerate(self.names) if name in self.names[:i])
+        check_width(len(self.names), self.path.name)
+        # Texts may have made it wider.
+        self._rows_at_once = rows_at_once(self._rows_at_once, len(self.names))
+        twice = first_twice(self.names)
+        if twice is not None:
             raise TableError(
                 f"{self.path.name}: two columns would be called {twice!r}, one of them a text of "
                 "another column; rename one, or ignore it"
@@ -177,7 +181,7 @@ class Table:
 
     def _batches(self) -> Iterator[Batch]:
         left = self._limit
-        for batch in self._source.batches(self._chunk_rows):
+        for batch in self._source.batches(self._rows_at_once):
             if left is None or len(batch.rows) < left:
                 yield batch
                 left = None if left is None else left - len(batch.rows)

@@ -2,19 +2,84 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from codecs import getincrementaldecoder
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from io import TextIOWrapper
-from itertools import islice
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
+from mist.io.bounds import MOST_AT_ONCE, MOST_CHARACTERS
 from mist.io.compressed import open_bytes
 from mist.io.source import Batch, TableError
 
-__all__ = ["Text", "batch_records", "open_text"]
+__all__ = ["Lines", "Text", "batch_records", "gathered", "open_text"]
+
+_PART = 1 << 16
+
+
+class Lines:
+    r"""Lines of a text, which are counted, and none of which is too long to be held.
+
+    Parameters
+    ----------
+    stream : TextIOWrapper
+        The text, its line ends as they are.
+
+    Attributes
+    ----------
+    taken : int
+        Characters of the lines so far.
+
+    Examples
+    --------
+    >>> from io import BytesIO
+    >>> lines = Lines(TextIOWrapper(BytesIO(b"one\ntwo"), newline=""))
+    >>> list(lines), lines.taken
+    (['one\n', 'two'], 7)
+    """
+
+    def __init__(self, stream: TextIOWrapper) -> None:
+        self._stream = stream
+        self.taken = 0
+
+    def __iter__(self) -> Iterator[str]:
+        """Yield the lines from where reading has come to.
+
+        Raises
+        ------
+        TableError
+            If a line has more than `MOST_CHARACTERS`; no more of it is read.
+        """
+        read = partial(self._stream.readline, MOST_CHARACTERS + 1)
+        for number, line in enumerate(iter(read, ""), start=1):
+            if len(line) > MOST_CHARACTERS:
+                raise TableError(
+                    f"row {number}: the line is longer than {MOST_CHARACTERS:,} characters; no "
+                    "table has such a row"
+                )
+            self.taken += len(line)
+            yield line
+
+    def head(self, size: int) -> tuple[str, bool]:
+        """Read the first characters, before anything else is read.
+
+        Parameters
+        ----------
+        size : int
+            How many.
+
+        Returns
+        -------
+        text : str
+            The characters.
+        complete : bool
+            Whether that is all.
+        """
+        return self._stream.read(size), not self._stream.read(1)
 
 
 class Text(NamedTuple):
@@ -22,13 +87,13 @@ class Text(NamedTuple):
 
     Attributes
     ----------
-    lines : TextIOWrapper
+    lines : Lines
         The text, line ends left as they are.
     share : callable
         Returns how much of the file has been read, between 0 and 1.
     """
 
-    lines: TextIOWrapper
+    lines: Lines
     share: Callable[[], float]
 
 
@@ -49,13 +114,13 @@ def open_text(path: Path) -> Iterator[Text]:
     Raises
     ------
     TableError
-        If the file turns out not to be UTF-8, or damaged, while it is read; the message names the
-        line.
+        If the file turns out not to be UTF-8, damaged, or to have a line that is too long, while it
+        is read; the message names the line.
     """
     try:
         with open_bytes(path) as unpacked:
-            lines = TextIOWrapper(unpacked.stream, encoding="utf-8-sig", newline="")
-            yield Text(lines, unpacked.share)
+            stream = TextIOWrapper(unpacked.stream, encoding="utf-8-sig", newline="")
+            yield Text(Lines(stream), unpacked.share)
     except UnicodeDecodeError as error:
         raise TableError(
             f"row {_first_bad_line(path)}: {path.name} is not UTF-8 text; convert it to UTF-8 first"
@@ -64,34 +129,68 @@ def open_text(path: Path) -> Iterator[Text]:
 
 def _first_bad_line(path: Path) -> int:
     # The decoder works on blocks, so its own position says nothing about the line.
+    decoder, number = getincrementaldecoder("utf-8")(), 1
     with open_bytes(path) as unpacked:
-        for number, line in enumerate(unpacked.stream, start=1):
+        for part in iter(partial(unpacked.stream.readline, _PART), b""):
             try:
-                line.decode("utf-8")
+                decoder.decode(part)
             except UnicodeDecodeError:
-                return number
-    raise AssertionError(f"{path.name} can be decoded after all")
+                break
+            number += part.endswith(b"\n")
+    # What lacks its end is at the end.
+    return number
+
+
+_Item = TypeVar("_Item")
+
+
+def gathered(items: Iterable[_Item], size: int, lines: Lines) -> Iterator[list[_Item]]:
+    """Gather what is made of lines into groups.
+
+    Parameters
+    ----------
+    items : iterable
+        Made of the lines, one after another.
+    size : int
+        Most items in a group.
+    lines : Lines
+        A group also ends where its lines have more than `MOST_AT_ONCE` characters.
+
+    Yields
+    ------
+    list
+        At least one item.
+    """
+    group: list[_Item] = []
+    begin = lines.taken
+    for item in items:
+        group.append(item)
+        if len(group) == size or lines.taken - begin > MOST_AT_ONCE:
+            yield group
+            group, begin = [], lines.taken
+    if group:
+        yield group
 
 
 def batch_records(
-    records: Iterator[tuple[int, list[str]]], size: int, share: Callable[[], float]
+    records: Iterable[tuple[int, list[str]]], size: int, text: Text
 ) -> Iterator[Batch]:
     """Gather records into batches, column by column.
 
     Parameters
     ----------
-    records : iterator of (int, list of str)
+    records : iterable of (int, list of str)
         Line number and cells, the same number of cells in each.
     size : int
         Most records in a batch.
-    share : callable
-        Returns how much of the file has been read.
+    text : Text
+        The file that they are from.
 
     Yields
     ------
     Batch
         Up to `size` records.
     """
-    while group := list(islice(records, size)):
+    for group in gathered(records, size, text.lines):
         lines, cells = zip(*group, strict=True)
-        yield Batch(np.array(lines, dtype=np.int64), list(zip(*cells, strict=True)), share())
+        yield Batch(np.array(lines, dtype=np.int64), list(zip(*cells, strict=True)), text.share())

@@ -12,9 +12,7 @@ import io
 import json
 import os
 import re
-import struct
 import zipfile
-import zlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
@@ -22,8 +20,10 @@ from typing import Any, BinaryIO, NamedTuple
 import numpy as np
 from numpy.lib import format as npy
 
+from mist.archives import ARCHIVE_ERRORS, check_packing, check_texts, read_header
 from mist.files import replacing
 from mist.persistence.codec import Unreadable, is_plain
+from mist.texts import one_line
 
 Array = np.ndarray[Any, Any]
 
@@ -190,21 +190,9 @@ def read_contents(path: Path, *, max_bytes: int = MOST_BYTES) -> Contents:
             with zipfile.ZipFile(file) as archive:
                 return _read(archive, max_bytes)
         except Unreadable as error:
-            raise ValueError(f"{path}: {error}") from error
-        except (
-            zipfile.BadZipFile,
-            ArithmeticError,
-            EOFError,
-            LookupError,
-            NotImplementedError,
-            RecursionError,
-            RuntimeError,
-            TypeError,
-            ValueError,
-            struct.error,
-            zlib.error,
-        ) as error:
-            raise ValueError(f"{path}: the file is damaged: {error}") from error
+            raise ValueError(f"{path}: {one_line(str(error))}") from error
+        except ARCHIVE_ERRORS as error:
+            raise ValueError(f"{path}: the file is damaged: {one_line(str(error))}") from error
 
 
 def _check_seal(file: BinaryIO) -> None:
@@ -227,8 +215,7 @@ def _read(archive: zipfile.ZipFile, max_bytes: int) -> Contents:
     for member in members:
         if not _MEMBER.fullmatch(member.filename):
             raise Unreadable(f"it has the odd member {member.filename!r}")
-        if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-            raise Unreadable(f"member {member.filename!r} is compressed in an unknown way")
+        check_packing(member)
     if len(sizes) < len(members):
         raise Unreadable("it has a member twice")
     total = sum(sizes.values())
@@ -273,6 +260,8 @@ def _parsed(data: bytes) -> dict[str, Any]:
     version = header.get("version")
     if type(version) is not int or version < 1:
         raise Unreadable(f"the file is of the unknown version {version!r} of the format")
+    if type(header.get("library")) is not str:
+        raise Unreadable("the header does not say which MIST has written the file")
     if version > VERSION:
         raise Unreadable(
             f"the file has version {version} of the format, and this MIST reads up to "
@@ -288,8 +277,7 @@ def _no_constant(text: str) -> Any:
 def _array(name: str, data: bytes, declared: Mapping[str, Any]) -> Array:
     """The array in a member, if it is what the header says."""
     file = io.BytesIO(data)
-    readers = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
-    shape, fortran, dtype = readers[npy.read_magic(file)](file)
+    shape, fortran, dtype = read_header(file)
     if not is_plain(dtype):
         raise Unreadable(f"member {name!r} holds values of the type {dtype}")
     if _described(dtype) != declared["dtype"] or list(shape) != declared["shape"]:
@@ -298,5 +286,6 @@ def _array(name: str, data: bytes, declared: Mapping[str, Any]) -> Array:
     if len(data) - file.tell() != count * dtype.itemsize:
         raise Unreadable(f"member {name!r} does not fill its shape")
     flat = np.frombuffer(data, dtype, count, file.tell()) if count else np.empty(0, dtype)
+    check_texts(flat)
     out = flat.astype(dtype.newbyteorder("="))
     return out.reshape(shape[::-1]).transpose() if fortran else out.reshape(shape)

@@ -12,6 +12,7 @@ from mist import __version__
 from mist.persistence.codec import Decoder, Encoder, Unreadable
 from mist.persistence.container import MOST_BYTES, Contents, read_contents, write_contents
 from mist.persistence.sound import check_sound
+from mist.texts import one_line
 
 __all__ = ["Loaded", "load", "load_with_attachment", "restored", "save"]
 
@@ -178,7 +179,7 @@ def restored(path: Path, contents: Contents) -> Loaded:
         if listed != (None if classes is None else classes.tolist()):
             raise Unreadable("the header lists other classes than the model has")
     except Unreadable as error:
-        raise ValueError(f"{path}: {error}") from error
+        raise ValueError(f"{path}: {one_line(str(error))}") from error
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
-        raise ValueError(f"{path}: the model in it is not sound: {error}") from error
+        raise ValueError(f"{path}: the model in it is not sound: {one_line(str(error))}") from error
     return Loaded(model, attachment)

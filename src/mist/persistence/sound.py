@@ -57,6 +57,7 @@ from mist.engine.trials import Batch, Trial
 from mist.engine.view import View
 from mist.labels import Labels, check_one_kind, plain_label
 from mist.options import RANGES, check_options
+from mist.persistence.encoders import check_encoder, check_pipeline
 from mist.persistence.registry import class_of
 from mist.persistence.shapes import (
     BASELINES,
@@ -96,11 +97,14 @@ def check_sound(model: Any) -> None:
     from mist.baselines.base import StreamClassifier
     from mist.classifier import MistClassifier
     from mist.forest import MistForest
+    from mist.preprocessing import StreamEncoder, StreamPipeline
 
     checks = {
         MistClassifier: _check_classifier,
         MistForest: _check_forest,
         StreamClassifier: _check_baseline,
+        StreamEncoder: check_encoder,
+        StreamPipeline: check_pipeline,
     }
     for cls, check in checks.items():
         if isinstance(model, cls):
@@ -154,7 +158,20 @@ def _check_classifier(model: Any) -> None:
     check_state(state, len(model._labels.columns))
     _check_columns(model, state.n_features)
     _check_equal(np.sort(model._order), np.arange(state.n_features), "its order of columns")
-    require(all(type(split) is Split for split in model._splits), "its log holds no splits")
+    _check_log(model._splits, state.n_features)
+
+
+def _check_log(splits: Any, d: int) -> None:
+    """Refuse a log of splits with something else in it, or of columns that are not there."""
+    require(type(splits) is list, "its log is none")
+    for split in splits:
+        require(type(split) is Split, "its log holds no splits")
+        for name, kind in get_type_hints(Split).items():
+            value = getattr(split, name)
+            # Which of the two it is depends on whether code was compiled.
+            same = type(value) is kind or (isinstance(value, np.generic) and value.dtype == kind)
+            require(same, f"Split.{name} is {value!r}")
+        require(split.node >= 0 and 0 <= split.feature < d, "a split of its log is on no column")
 
 
 def _check_forest(model: Any) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from mist.texts import printable
+
 __all__ = ["LINE", "SMALL", "TEXT", "flat", "length", "short"]
 
 # Lengths are in inches, sizes of letters in points.
@@ -27,14 +29,14 @@ def flat(title: str) -> str:
     Returns
     -------
     str
-        With one space for any run of blanks and line ends.
+        With one space for any run of blanks and line ends, other control characters written out.
 
     Examples
     --------
     >>> flat("two\nlines")
     'two lines'
     """
-    return " ".join(title.split())
+    return printable(" ".join(title.split()))
 
 
 def short(name: str, most: int = 40) -> str:

@@ -37,7 +37,7 @@ from mist.tables import (
 
 __all__ = ["StreamEncoder"]
 
-_NUMBER, _TEXT, _HASHED = "number", "text", "hashed"
+NUMBER, TEXT, HASHED = "number", "text", "hashed"
 
 _LEARNT = (
     "_columns",
@@ -303,13 +303,13 @@ class StreamEncoder(TransformerMixin, Saveable, BaseEstimator):
                 continue
             known = column in self._kinds
             self._kinds = self._kinds if known else {**self._kinds, column: kind}
-            if kind == _NUMBER:
+            if kind == NUMBER:
                 values = self._numbers(column, cells)
                 if not known:
                     self._add(column, [""])
                 if self.standardise:
                     self._moments = {**self._moments, column: self._moved(column, values)}
-            elif kind == _TEXT:
+            elif kind == TEXT:
                 self._learn_texts(column, _texts(cells))
             elif not known:
                 n_buckets = (self.hashing or {})[column]
@@ -318,10 +318,10 @@ class StreamEncoder(TransformerMixin, Saveable, BaseEstimator):
     def _kind_of(self, column: Any, given: Any, cells: Array) -> str | None:
         """What a column holds that had no value yet, or None if it has none here either."""
         if column in (self.hashing or {}):
-            return _HASHED
+            return HASHED
         options = self._named_by_options()
         if column in options["categories"]:
-            return _TEXT
+            return TEXT
         if cells.dtype.kind == "f" and np.isnan(cells).all():
             return None
         if cells.dtype.kind in "OUS":
@@ -329,10 +329,10 @@ class StreamEncoder(TransformerMixin, Saveable, BaseEstimator):
             if not values:
                 return None
             if not all(map(is_number, values)):
-                return _TEXT
+                return TEXT
         if column in options["categorical_features"] or is_category(given):
-            return _TEXT
-        return _NUMBER
+            return TEXT
+        return NUMBER
 
     def _learn_texts(self, column: Any, texts: list[str | None]) -> None:
         """Give columns to texts that have none, those known in advance first."""
@@ -484,11 +484,11 @@ class StreamEncoder(TransformerMixin, Saveable, BaseEstimator):
             if column not in table:
                 continue
             cells, places = cells_of(table[column], column), self._places[column]
-            if kind == _NUMBER:
+            if kind == NUMBER:
                 out[:, places[0]] = self._scaled(column, self._numbers(column, cells))
                 continue
             texts = _texts(cells)
-            codes = self._codes[column] if kind == _TEXT else _hashes(texts, len(places))
+            codes = self._codes[column] if kind == TEXT else _hashes(texts, len(places))
             write_one_hot(codes_of(texts, codes), places, out)
         return out
 

@@ -11,6 +11,7 @@ from importlib import metadata
 from typing import TYPE_CHECKING, Any
 
 from mist import __version__
+from mist.texts import without_controls
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -54,13 +55,14 @@ def render(template: str, *, made: datetime | None = None, **values: Any) -> str
     )
     made = made or datetime.now().astimezone()
     script = environment.get_template(_SCRIPT).render()
-    return environment.get_template(template).render(
+    page = environment.get_template(template).render(
         made=made.strftime("%d %B %Y, %H:%M"),
         versions=versions(),
         script=Markup(script),
         script_hash=_hash(script),
         **values,
     )
+    return without_controls(page)
 
 
 def _hash(script: str) -> str:

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+from mist.texts import without_controls
+
 __all__ = ["INK", "WIDTH", "new_figure", "style", "to_png", "to_svg"]
 
 INK = "#0a0b0c"
@@ -125,6 +127,8 @@ def to_svg(figure: Figure, ink: str = "currentColor") -> str:
     figure.savefig(out, format="svg", metadata=nothing)
     svg = out.getvalue()
     svg = svg[svg.index("<svg") :].replace(INK, ink)
+    # XML may not hold control characters, which names of users can have.
+    svg = without_controls(svg)
     # The page decides on the width; the drawing keeps its proportions.
     return re.sub(r'(<svg [^>]*?)\s(?:width|height)="[^"]*pt"', r"\1", svg, count=1)
 
