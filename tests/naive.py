@@ -20,6 +20,7 @@ import naive_splits
 
 MASK = (1 << 64) - 1
 LOG_2PI = math.log(2.0 * math.pi)
+MOST_LEVELS = 40  # of a sketch
 
 # ---------------------------------------------------------------------------------------------
 # Reference functions
@@ -212,14 +213,18 @@ class Sketch:
         level = 0
         while len(self.levels[level]) < self.capacity(level):
             level += 1
-        if level == len(self.levels) - 1:
-            self.levels.append([])
         m = len(self.levels[level])
         columns = [sorted(column) for column in zip(*self.levels[level], strict=True)]
         rows = [[column[i] for column in columns] for i in range(m)]
         first = draw(self.seed, 1, self.node, self.code, self.compactions) >> 63
-        self.levels[level + 1] += [rows[2 * i + first] for i in range(m // 2)]
-        self.levels[level] = [rows[-1]] if m % 2 else []
+        half, odd = [rows[2 * i + first] for i in range(m // 2)], rows[m - m % 2 :]
+        if level == MOST_LEVELS - 1:  # nowhere to rise to: half of the rows are forgotten
+            self.levels[level] = half + odd
+        else:
+            if level == len(self.levels) - 1:
+                self.levels.append([])
+            self.levels[level] = odd
+            self.levels[level + 1] += half
         self.compactions += 1
 
     def items(self, j: int) -> list[tuple[float, int]]:

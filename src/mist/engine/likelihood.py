@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from mist.engine.criterion import first_largest
-from mist.engine.inheritance import truncated_moments
+from mist.engine.inheritance import fractions, truncated_moments
 from mist.engine.joint import LEAST_POINTS, LEAST_REST, class_covariance, points_of
 from mist.engine.state import MEAN, State
 
@@ -101,12 +101,10 @@ def _sides(
     The variance is in units of that of the whole class. Both are read from the sketch, or where it
     has too few points from the Gaussian.
     """
-    from scipy.special import ndtr
-
     usable = (variance > 0.0) & np.isfinite(thresholds)
     v = np.where(usable, thresholds, mean)
     scale = np.where(usable, variance, 1.0)
-    below = ndtr((v - mean) / np.sqrt(scale))
+    below = fractions(mean, scale, v)[0]
     points, weights = points_of(state, cell)
     finite = np.isfinite(points)
     total = weights @ finite
