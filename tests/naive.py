@@ -436,10 +436,10 @@ class NaiveMist:
             elif fw > 0.0:
                 pooled, prior = leaf.spread[j] / leaf.observed[j], self.variance_prior
                 var = (cell.m2[j] + prior * pooled) / (fw + prior) + 1e-9 * self.run_var(j)
-                cell.prec[j] = 1.0 / var if var > 0.0 else 0.0
+                cell.prec[j] = min(1.0 / var, 1e300) if var > 0.0 else 0.0
             else:  # unknown here: negative, so that only the log term counts
                 run_var = self.run_var(j)
-                cell.prec[j] = -1.0 / run_var if run_var > 0.0 else 0.0
+                cell.prec[j] = max(-1.0 / run_var, -1e300) if run_var > 0.0 else 0.0
 
     # -- splitting -----------------------------------------------------------------------------
 
