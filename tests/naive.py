@@ -55,6 +55,13 @@ def truncated_moments(mean: float, var: float, v: float, side: str) -> tuple[flo
     # The right side is the left side seen in a mirror, so only "X <= v" has to be worked out.
     sign = 1.0 if side == "left" else -1.0
     zeta = sign * (v - mean) / sd
+    if zeta < -8.0:
+        # Far out the ratio is x + 1/(x + 2/(x + 3/...)) with x = -zeta; so no digits are lost.
+        rest = 0.0
+        for k in range(100, 1, -1):
+            rest = k / (rest - zeta)
+        beyond = 1.0 / (rest - zeta)
+        return v - sign * sd * beyond, var * (rest - beyond) * beyond
     # phi(zeta) / Phi(zeta), with Phi written by erfcx so that neither tail underflows.
     ratio = math.sqrt(2.0 / math.pi) / float(erfcx(-zeta / math.sqrt(2.0)))
     new_var = var * (1.0 - ratio * (zeta + ratio))

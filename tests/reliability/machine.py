@@ -367,7 +367,7 @@ class Twinned(Learner):
 
 
 ALONE: dict[str, list[Any]] = {
-    "leaf": ["mixture", "mixture", "full", "gaussian", "sketch", "majority"],
+    "leaf": ["mixture", "mixture", "full"],
     "grace_period": [3, 10, 40],
     "split_test": ["gain", "gap", "schedule", "eprocess"],
     "rows_per_split": [1, 30],
@@ -376,7 +376,6 @@ ALONE: dict[str, list[Any]] = {
     "inheritance": ["gaussian", "mass", "sketch", "joint", "joint", None],
     "discount": [0.6, 1.0],
     "thresholds": ["medians", "dense", "sampled", "gaussian"],
-    "sketch_dtype": ["float64", "float32"],
     "sketch_size": [8, 64],
     "class_prior": ["counts", "balanced"],
     "max_components": [1, 3, 16],
@@ -411,9 +410,8 @@ class Alone(Learner):
     )
     def start(self, options, forest, seed, columns, binary, missing, scales, named):
         binary = min(binary, columns)
-        options = {**possible({**options, "criterion": "gini"})}
+        options = possible({**options, "criterion": "gini"})
         options["categorical_features"] = list(range(binary)) or None
-        options["open_world"] &= options["leaf"] != "majority"
         model: Any = MistClassifier(**options)
         if forest is not None:
             model = MistForest(model, **forest)
