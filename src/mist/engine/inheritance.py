@@ -67,9 +67,9 @@ def truncated_moments(
     Notes
     -----
     phi(z)/Phi(z) is taken as sqrt(2/pi)/erfcx(-z/sqrt(2)), which is finite and accurate
-    far out in either tail. Where little is left of a Gaussian, its moments are differences of nearly
-    equal numbers; there they come from the continued fraction of phi(z)/Phi(z), which has no such
-    differences. The mean is on the side that is kept, and the variance in [0, variance].
+    far out in either tail. Where little is left of a Gaussian, its moments are differences of
+    nearly equal numbers; there they come from the continued fraction of phi(z)/Phi(z), which has no
+    such differences. The mean is on the side that is kept, and the variance in [0, variance].
 
     Examples
     --------
