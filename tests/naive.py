@@ -659,7 +659,7 @@ class NaiveMist:
         for i in range(self.n_numeric):
             for k in range(self.n_numeric):
                 both = cell.fw[i] * cell.fw[k] / cell.weight
-                limit = math.sqrt(var[i] * var[k])
+                limit = math.sqrt(var[i]) * math.sqrt(var[k])
                 if i == k:
                     S[i][k] = var[i]
                 elif both > 0.0 and self.leaf in ("gaussian", "sketch"):
@@ -685,7 +685,7 @@ class NaiveMist:
             if born.fw[i] > 0.0:
                 born.mean[i] = cell.mean[i] + slope[i] * (mean - cell.mean[j])
             for k in range(self.n_numeric):
-                S[i][k] -= slope[i] * slope[k] * (S[j][j] - var) if i != j or k != j else 0.0
+                S[i][k] -= slope[i] * (slope[k] * (S[j][j] - var)) if i != j or k != j else 0.0
         for i in range(self.n_numeric):
             born.m2[i] = max(S[i][i], 0.0) * born.fw[i]
             for k in range(self.n_numeric):

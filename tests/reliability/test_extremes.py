@@ -20,6 +20,7 @@ from mist.limits import LARGEST, LARGEST_WEIGHT
 
 pytestmark = pytest.mark.filterwarnings("error")
 
+LIKELIHOOD = {"criterion": "likelihood", "split_test": "schedule", "inheritance": "joint"}
 SCHEDULE = {"split_test": "schedule", "rows_per_split": 60, "grace_period": 30}
 
 KINDS: dict[str, Callable[[], Any]] = {
@@ -28,6 +29,7 @@ KINDS: dict[str, Callable[[], Any]] = {
     "full": lambda: MistClassifier("full"),
     "gaussian": lambda: MistClassifier("gaussian"),
     "gaussian, split": lambda: MistClassifier("gaussian", **SCHEDULE),
+    "gaussian, likelihood": lambda: MistClassifier("gaussian", **{**SCHEDULE, **LIKELIHOOD}),
     "sketch": lambda: MistClassifier("sketch"),
     "majority": lambda: MistClassifier("majority", **SCHEDULE),
     "MIST-G": lambda: MistClassifier.paper("G"),
@@ -273,6 +275,18 @@ def test_weights_of_any_size_alike_for_all_rows(kind, weight):
     answered(model, X)
     if kind != "majority" or weight > 1.0:
         assert model.score(X, y) > 0.98
+
+
+@all_kinds
+@pytest.mark.parametrize("scale", [1e-150, 3e148])
+def test_the_largest_weights_at_the_smallest_and_the_largest_scale(kind, scale):
+    """Weighted sums of squares may be beyond all numbers; then a column tells nothing."""
+    X, y = rows()
+    model = KINDS[kind]()
+    model.prequential(X * scale, y, sample_weight=np.full(len(y), LARGEST_WEIGHT))
+    answered(model, np.vstack([X * scale, X, np.full((1, 3), np.nan)]))
+    if scale < 1.0:
+        assert model.score(X * scale, y) > 0.98
 
 
 @all_kinds

@@ -94,7 +94,7 @@ def _follow_products(
     tree.stats[cell, M2, :a] = np.maximum(np.diag(S), 0.0) * weights
     tree.stats[cell, M2, feature] = variance * weights[feature]
     rows, columns = np.tril_indices(a)
-    tree.products[cell] = (S * np.outer(weights, weights) / weight)[rows, columns]
+    tree.products[cell] = (S * np.outer(weights, weights / weight))[rows, columns]
 
 
 def left_shares(state: State, parents: Array, feature: int, v: float, gaussian: Array) -> Array:
@@ -116,8 +116,9 @@ def side_moments(state: State, cell: int, side: Side) -> tuple[float, float] | N
     kept = (values <= v) if side.left else (values > v) & (values < np.inf)
     if np.count_nonzero(kept) < LEAST_POINTS:
         return None
-    mean = np.average(values[kept], weights=weights[kept])
-    return float(mean), float(np.average((values[kept] - mean) ** 2, weights=weights[kept]))
+    shares = weights[kept] / weights[kept].sum()  # weighted sums of large squares would overflow
+    mean = shares @ values[kept]
+    return float(mean), float(shares @ (values[kept] - mean) ** 2)
 
 
 def condition(
@@ -151,7 +152,8 @@ def condition(
     if not own > 0.0:
         return mean, products
     slope = products[:, feature] / own
-    return mean + slope * (at - mean[feature]), products - np.outer(slope, slope) * (own - variance)
+    fall = slope * (own - variance)
+    return mean + slope * (at - mean[feature]), products - np.outer(slope, fall)
 
 
 def class_covariance(state: State, cell: int) -> Array:
@@ -163,13 +165,14 @@ def class_covariance(state: State, cell: int) -> Array:
     tree, a = state.tree, state.options.n_numeric
     weight = tree.cells.weight[cell]
     weights = seen(state, cell)
-    both = np.outer(weights, weights) / weight
+    both = np.outer(weights, weights / weight)
     S = np.zeros((a, a))
     rows, columns = np.tril_indices(a)
     S[rows, columns] = S[columns, rows] = tree.products[cell]
     S = np.divide(S, both, out=np.zeros_like(S), where=both > 0.0)
     variance = variances(state, cell)
-    limit = np.sqrt(np.outer(variance, variance))
+    deviation = np.sqrt(variance)
+    limit = np.outer(deviation, deviation)
     S = np.clip(S, -limit, limit)
     np.fill_diagonal(S, variance)
     return S

@@ -78,9 +78,10 @@ def class_gains(state: State, cell: int, candidates: Array) -> Array:
     tree, missing = state.tree, state.missing
     S = class_covariance(state, cell)
     variance = np.diag(S).copy()
-    product = np.outer(variance, variance)
-    explained = np.divide(S * S, product, out=np.zeros_like(S), where=product > 0.0)
-    explained = np.minimum(explained, 1.0 - LEAST_REST)
+    deviation = np.sqrt(variance)
+    product = np.outer(deviation, deviation)
+    correlation = np.divide(S, product, out=np.zeros_like(S), where=product > 0.0)
+    explained = np.minimum(correlation * correlation, 1.0 - LEAST_REST)
     np.fill_diagonal(explained, 0.0)
     weight = tree.cells.weight[cell]
     known = 1.0 if missing is None else missing.cell[cell, : len(S)] / weight
@@ -106,6 +107,7 @@ def _sides(
     scale = np.where(usable, variance, 1.0)
     below = fractions(mean, scale, v)[0]
     points, weights = points_of(state, cell)
+    weights = weights / weights.sum()
     finite = np.isfinite(points)
     total = weights @ finite
     out = []
