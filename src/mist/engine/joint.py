@@ -149,7 +149,7 @@ def condition(
     [1.  0.5] [[1.0, 0.5], [0.5, 2.25]]
     """
     own = products[feature, feature]
-    if not own > 0.0:
+    if not 0.0 < own < np.inf:
         return mean, products
     slope = products[:, feature] / own
     fall = slope * (own - variance)
@@ -171,9 +171,10 @@ def class_covariance(state: State, cell: int) -> Array:
     S[rows, columns] = S[columns, rows] = tree.products[cell]
     S = np.divide(S, both, out=np.zeros_like(S), where=both > 0.0)
     variance = variances(state, cell)
-    deviation = np.sqrt(variance)
+    # A variance beyond all numbers tells nothing of other columns.
+    deviation = np.sqrt(np.where(np.isfinite(variance), variance, 0.0))
     limit = np.outer(deviation, deviation)
-    S = np.clip(S, -limit, limit)
+    S = np.where(limit > 0.0, np.clip(S, -limit, limit), 0.0)
     np.fill_diagonal(S, variance)
     return S
 

@@ -80,7 +80,8 @@ def class_gains(state: State, cell: int, candidates: Array) -> Array:
     variance = np.diag(S).copy()
     deviation = np.sqrt(variance)
     product = np.outer(deviation, deviation)
-    correlation = np.divide(S, product, out=np.zeros_like(S), where=product > 0.0)
+    told = (product > 0.0) & (product < np.inf)
+    correlation = np.divide(S, product, out=np.zeros_like(S), where=told)
     explained = np.minimum(correlation * correlation, 1.0 - LEAST_REST)
     np.fill_diagonal(explained, 0.0)
     weight = tree.cells.weight[cell]
