@@ -103,7 +103,7 @@ def _sides(
     The variance is in units of that of the whole class. Both are read from the sketch, or where it
     has too few points from the Gaussian.
     """
-    usable = (variance > 0.0) & np.isfinite(thresholds)
+    usable = (variance > 0.0) & (variance < np.inf) & np.isfinite(thresholds)
     v = np.where(usable, thresholds, mean)
     scale = np.where(usable, variance, 1.0)
     below = fractions(mean, scale, v)[0]
