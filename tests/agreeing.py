@@ -133,7 +133,8 @@ def _same_cell(
     known = np.full(twin.d, record["weight"])
     if state.missing is not None:
         known = state.missing.cell[cell]
-    np.testing.assert_allclose(known, theirs.fw, rtol=1e-9)
+    # What is left of a class on one side may be a difference of nearly equal numbers.
+    np.testing.assert_allclose(known, theirs.fw, rtol=1e-9, atol=1e-12 * record["weight"])
     assert (np.abs(mean - theirs.mean) <= 1e-9 * unit).all()
     slack = 1e-6 * np.array(theirs.m2) + 1e-9 * known * unit**2
     assert (np.abs(m2 - theirs.m2) <= slack).all()
