@@ -20,6 +20,7 @@ import naive_splits
 
 MASK = (1 << 64) - 1
 LOG_2PI = math.log(2.0 * math.pi)
+MOST_LEVELS = 40  # of a sketch
 
 # ---------------------------------------------------------------------------------------------
 # Reference functions
@@ -54,6 +55,13 @@ def truncated_moments(mean: float, var: float, v: float, side: str) -> tuple[flo
     # The right side is the left side seen in a mirror, so only "X <= v" has to be worked out.
     sign = 1.0 if side == "left" else -1.0
     zeta = sign * (v - mean) / sd
+    if zeta < -8.0:
+        # Far out the ratio is x + 1/(x + 2/(x + 3/...)) with x = -zeta; so no digits are lost.
+        rest = 0.0
+        for k in range(100, 1, -1):
+            rest = k / (rest - zeta)
+        beyond = 1.0 / (rest - zeta)
+        return v - sign * sd * beyond, var * (rest - beyond) * beyond
     # phi(zeta) / Phi(zeta), with Phi written by erfcx so that neither tail underflows.
     ratio = math.sqrt(2.0 / math.pi) / float(erfcx(-zeta / math.sqrt(2.0)))
     new_var = var * (1.0 - ratio * (zeta + ratio))
@@ -212,14 +220,18 @@ class Sketch:
         level = 0
         while len(self.levels[level]) < self.capacity(level):
             level += 1
-        if level == len(self.levels) - 1:
-            self.levels.append([])
         m = len(self.levels[level])
         columns = [sorted(column) for column in zip(*self.levels[level], strict=True)]
         rows = [[column[i] for column in columns] for i in range(m)]
         first = draw(self.seed, 1, self.node, self.code, self.compactions) >> 63
-        self.levels[level + 1] += [rows[2 * i + first] for i in range(m // 2)]
-        self.levels[level] = [rows[-1]] if m % 2 else []
+        half, odd = [rows[2 * i + first] for i in range(m // 2)], rows[m - m % 2 :]
+        if level == MOST_LEVELS - 1:  # nowhere to rise to: half of the rows are forgotten
+            self.levels[level] = half + odd
+        else:
+            if level == len(self.levels) - 1:
+                self.levels.append([])
+            self.levels[level] = odd
+            self.levels[level + 1] += half
         self.compactions += 1
 
     def items(self, j: int) -> list[tuple[float, int]]:
@@ -431,10 +443,10 @@ class NaiveMist:
             elif fw > 0.0:
                 pooled, prior = leaf.spread[j] / leaf.observed[j], self.variance_prior
                 var = (cell.m2[j] + prior * pooled) / (fw + prior) + 1e-9 * self.run_var(j)
-                cell.prec[j] = 1.0 / var if var > 0.0 else 0.0
+                cell.prec[j] = min(1.0 / var, 1e300) if var > 0.0 else 0.0
             else:  # unknown here: negative, so that only the log term counts
                 run_var = self.run_var(j)
-                cell.prec[j] = -1.0 / run_var if run_var > 0.0 else 0.0
+                cell.prec[j] = max(-1.0 / run_var, -1e300) if run_var > 0.0 else 0.0
 
     # -- splitting -----------------------------------------------------------------------------
 
@@ -647,7 +659,7 @@ class NaiveMist:
         for i in range(self.n_numeric):
             for k in range(self.n_numeric):
                 both = cell.fw[i] * cell.fw[k] / cell.weight
-                limit = math.sqrt(var[i] * var[k])
+                limit = math.sqrt(var[i]) * math.sqrt(var[k])
                 if i == k:
                     S[i][k] = var[i]
                 elif both > 0.0 and self.leaf in ("gaussian", "sketch"):
@@ -673,7 +685,7 @@ class NaiveMist:
             if born.fw[i] > 0.0:
                 born.mean[i] = cell.mean[i] + slope[i] * (mean - cell.mean[j])
             for k in range(self.n_numeric):
-                S[i][k] -= slope[i] * slope[k] * (S[j][j] - var) if i != j or k != j else 0.0
+                S[i][k] -= slope[i] * (slope[k] * (S[j][j] - var)) if i != j or k != j else 0.0
         for i in range(self.n_numeric):
             born.m2[i] = max(S[i][i], 0.0) * born.fw[i]
             for k in range(self.n_numeric):

@@ -37,6 +37,7 @@ from mist.estimator import Saveable, size_of, take_over, without_trace
 from mist.inspection import Explanation, explain, feature_importances, to_frame
 from mist.labels import Labels
 from mist.leaves import gini_impurity, mean_classes, weighted_impurity
+from mist.limits import MOST_PAIRED
 from mist.merging import check_alike, check_partner, codes_in
 from mist.options import (
     CHOICES,
@@ -181,7 +182,8 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
     inheritance : {"gaussian", "mass", "sketch", "joint", None}, default="joint"
         What children get: truncated-Gaussian moments, divided masses with moments
         unchanged, split-column means from the sketches, all numeric columns changed along with
-        the split column by their covariance with it, or nothing.
+        the split column by their covariance with it (with Gaussian and sketch leaves up to 4,096
+        columns), or nothing.
     discount : float, default=1.0
         Factor on inherited masses (the paper's alpha, 0.6 there); with ``"joint"`` on the weight
         of the inherited moments only, so that no class becomes less probable by a split.
@@ -825,6 +827,12 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
                 f"leaf={self.leaf!r} keeps covariances of at most {most} numeric "
                 f"columns, got {n_numeric}: use leaf='gaussian' "
                 "(command line: --model mist-g), or fewer columns"
+            )
+        if self.inheritance == "joint" and kind.uses_products and n_numeric > MOST_PAIRED:
+            raise ValueError(
+                f"inheritance='joint' with leaf={self.leaf!r} keeps the products of all pairs of "
+                f"at most {MOST_PAIRED} numeric columns, got {n_numeric}: use leaf='mixture', "
+                "inheritance='gaussian', or fewer columns"
             )
 
     def _sketch_size(self) -> int | None:

@@ -117,7 +117,10 @@ class QuantileSketch:
 
     @property
     def n(self) -> int:
-        """Values learnt, missing ones included; with weights, their sum as rounded."""
+        """Values learnt, missing ones included; with weights, their sum as rounded.
+
+        Beyond 2**42 it may be less: half of what stands on the last level is forgotten.
+        """
         return int(kll.total_weight(self._state.sketch, 0)) if self._has_learnt() else 0
 
     @property

@@ -9,36 +9,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
-from scipy.special import softmax
 
+from agreeing import OPTIONS, choices, possible, same_label, same_splits, twin_answer
 from mist import MistClassifier
 from naive import NaiveMist
 from published import paper_tree
-
-OPTIONS: dict[str, list[Any]] = {
-    "leaf": ["gaussian", "sketch", "majority"],
-    "grace_period": [3, 10, 40],
-    "delta": [0.1, 0.5],
-    "tie_threshold": [0.0, 0.05, 1.0, 5.0],
-    "sketch_size": [8, 13, 64],
-    "inheritance": ["gaussian", "mass", "sketch", "joint", None],
-    "discount": [0.2, 0.6, 1.0],
-    "bound": ["mcdiarmid", "rutkowski", "hoeffding", "confseq", "confseq_independent"],
-    "split_test": ["gap", "gain", "schedule"],
-    "rows_per_split": [1, 30],
-    "max_features": [None, 0.3, 1.0],
-    "union_bound": [True, False],
-    "criterion": ["gini", "info_gain"],
-    "thresholds": ["medians", "dense", "sampled", "gaussian"],
-    "n_thresholds": [1, 4, 10],
-    "bandwidth": [0.25, 1.0],
-    "smoothing": [1e-3, 0.1],
-    "variance_prior": [0.1, 1.0, 30.0],
-    "max_leaves": [None, 1, 3],
-    "max_classes_per_leaf": [None, 1, 3],
-    "random_state": [None, 7, 2**63 - 1],
-}
 
 TRAITS: dict[str, list[Any]] = {
     "seed": list(range(10_000)),
@@ -72,18 +47,6 @@ class Stream(NamedTuple):
     rng: np.random.Generator  # for how the stream is cut and what is asked
 
 
-def possible(options: dict[str, Any]) -> dict[str, Any]:
-    """The options, with those replaced that another one rules out."""
-    options = dict(options)
-    if options["thresholds"] == "gaussian":
-        for name in ("leaf", "inheritance"):
-            if options[name] == "sketch":
-                options[name] = "gaussian"
-    if options["criterion"] == "info_gain":
-        options["bound"] = "hoeffding"
-    return options
-
-
 def stream(options: dict[str, Any], traits: dict[str, Any]) -> Stream:
     rng = np.random.default_rng(traits["seed"])
     d, k = traits["columns"], traits["classes"]
@@ -115,28 +78,6 @@ def stream(options: dict[str, Any], traits: dict[str, Any]) -> Stream:
     return Stream(options, X, labels, weights, rng)
 
 
-def twin_answer(twin: NaiveMist, x: list[float]) -> tuple[dict[Any, float], float]:
-    """Probabilities by label, and how far rounding may move them.
-
-    A class whose variance is at its floor gives a row far from it a score of -1e9 and more,
-    and only so many digits of that are good.
-    """
-    row = [x[c] for c in twin.order]
-    scores = twin.scores(twin.nodes[twin.route(row)], row)
-    values = list(scores.values())
-    shares = dict.fromkeys(twin.labels, 0.0)
-    shares |= {twin.labels[c]: p for c, p in zip(scores, softmax(values).tolist(), strict=True)}
-    return shares, 1e-9 * max(1.0, *map(abs, values))
-
-
-def same_label(shares: dict[Any, float], tolerance: float, label: Any) -> bool:
-    """Whether the label is the most probable one, or as good as that."""
-    best, *others = sorted(shares.values(), reverse=True)
-    if others and best - others[0] <= tolerance:
-        return best - shares[label] <= tolerance
-    return shares[label] == best
-
-
 def same_answers(twin: NaiveMist, model: MistClassifier, X: np.ndarray) -> None:
     proba, labels, leaves = model.predict_proba(X), model.predict(X), model.apply(X)
     assert set(model.classes_.tolist()) == set(twin.labels)
@@ -148,14 +89,6 @@ def same_answers(twin: NaiveMist, model: MistClassifier, X: np.ndarray) -> None:
             p.tolist(), abs=tolerance, rel=0
         )
         assert same_label(shares, tolerance, label)
-
-
-def same_splits(twin: NaiveMist, model: MistClassifier) -> None:
-    made = model.split_log_
-    assert [(s.node, s.feature, s.seen) for s in made] == [
-        (node, feature, seen) for node, feature, _, seen in twin.splits
-    ]
-    assert [s.threshold for s in made] == pytest.approx([s[2] for s in twin.splits], rel=1e-9)
 
 
 def asked(s: Stream, n: int) -> np.ndarray:
@@ -219,10 +152,6 @@ def agree(s: Stream) -> NaiveMist:
     np.testing.assert_array_equal(at_once.predict_proba(X), model.predict_proba(X))
     np.testing.assert_array_equal(at_once.apply(X), model.apply(X))
     return twin
-
-
-def choices(table: dict[str, list[Any]]) -> st.SearchStrategy[dict[str, Any]]:
-    return st.fixed_dictionaries({name: st.sampled_from(v) for name, v in table.items()})
 
 
 @settings(

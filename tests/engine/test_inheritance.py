@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from decimal import Decimal, localcontext
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,13 @@ from scipy.stats import norm
 
 import naive
 from mist import MistClassifier
-from mist.engine.inheritance import LEAST_MASS, n_splits, split_leaf, truncated_moments
+from mist.engine.inheritance import (
+    LEAST_MASS,
+    fractions,
+    n_splits,
+    split_leaf,
+    truncated_moments,
+)
 from mist.engine.state import M2, MEAN, N_LEAVES, PREC, State, leaf_cells
 from published import paper_tree
 
@@ -95,6 +102,54 @@ def test_tails_follow_the_series_of_mills_ratio():
         assert var == pytest.approx(1 / z**2 - 6 / z**4 + 50 / z**6, abs=600 / z**8)
         assert truncated(0.0, 1.0, -z, "left") == (-mean, var)
         assert truncated(0.0, 1.0, z, "left") == pytest.approx((0.0, 1.0), abs=1e-20)
+
+
+def mills(x: float) -> tuple[float, float]:
+    """Of what lies beyond x: how far from x the mean is, and the variance; sixty digits.
+
+    The hazard is x + 1/(x + 2/(x + 3/...)), a continued fraction.
+    """
+    with localcontext(prec=60):
+        rest = Decimal(0)
+        for k in range(4000, 0, -1):
+            rest = k / (Decimal(x) + rest)
+        return float(rest), float(1 - (Decimal(x) + rest) * rest)
+
+
+@pytest.mark.parametrize(
+    "z", [0.5, 1.0, 3.0, 6.0, 7.999, 8.0, 8.001, 12.0, 50.0, 1e3, 1e6, 1e8, 1e12, 1e15]
+)
+def test_truncated_moments_have_their_digits_however_far_out(z):
+    beyond, spread = mills(z)
+    for sd in (1e-140, 1.0, 1e130):
+        for left in (False, True):
+            side = -1.0 if left else 1.0
+            v = np.array([side * z * sd])
+            with np.errstate(all="raise", under="ignore"):
+                mean, variance = truncated_moments(np.zeros(1), np.array([sd**2]), v, left)
+            assert variance[0] == pytest.approx(sd**2 * spread, rel=1e-11)
+            assert mean[0] == pytest.approx(side * (z + beyond) * sd, rel=1e-14)
+            assert side * (mean[0] - v[0]) >= 0.0
+    # Where the threshold is the origin, what is beyond it is all there is to see.
+    mean, _ = truncated_moments(np.array([-z]), np.ones(1), 0.0, left=False)
+    assert mean[0] == pytest.approx(beyond, rel=1e-13 * (1.0 if z > 8.0 else 100.0))
+
+
+@pytest.mark.parametrize("left", [True, False])
+@pytest.mark.parametrize("variance", [5e-324, 1e-300, 1.0, 1e300])
+def test_truncation_at_any_threshold_is_finite_and_on_its_side(variance, left):
+    for mean in (-1e150, 0.0, 1e-300, 1e150):
+        for v in (-1e150, -1.0, 0.0, 5e-324, 1e12, 1e150):
+            with np.errstate(all="raise", under="ignore"):
+                kept = truncated_moments(np.array([mean]), np.array([variance]), v, left)
+                shares = fractions(np.array([mean]), np.array([variance]), v)
+            assert 0.0 <= kept[1][0] <= variance
+            slack = 1e-12 * math.sqrt(variance)
+            if left:
+                assert kept[0][0] <= min(mean, v) + slack
+            else:
+                assert kept[0][0] >= max(mean, v) - slack
+            assert shares[0] + shares[1] == pytest.approx(1.0)
 
 
 def test_truncated_moments_are_the_twins():

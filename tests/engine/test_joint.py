@@ -12,7 +12,7 @@ from mist import MistClassifier
 from mist.engine import components, joint, kll
 from mist.engine.inheritance import split_leaf
 from mist.engine.mixture import Mixture
-from mist.engine.state import M2, MEAN, State, leaf_cells
+from mist.engine.state import M2, MEAN, N_CELLS, N_LEAVES, State, leaf_cells
 from published import paper_tree
 
 NEVER = 10**9  # grace period of a tree that does not split by itself
@@ -202,3 +202,20 @@ def test_a_part_of_the_columns_is_drawn_anew_at_every_attempt():
     draws = [naive.uniform(0, 4, 0, 5, j) for j in range(8)]
     allowed = set(np.argsort(draws)[:4].tolist())
     assert first[0] in allowed
+
+
+@pytest.mark.parametrize("leaf", ["full", "mixture"])
+def test_columns_that_go_together_are_cut_to_no_variance_and_never_below(leaf):
+    """Rounding had left less than nothing, of which the next look at the leaf took the root."""
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        y = rng.integers(0, 3, 400)
+        one, other = rng.random(400) < (y + 1) / 5, rng.random(400) < 0.5
+        X = np.column_stack([one, 0.3 + 0.7 * one, ~one, one / 7, 3.3 * one + 0.1 * other, other])
+        X = np.column_stack([X, 0.1 * other, rng.normal(size=400)])
+        schedule = {"split_test": "schedule", "rows_per_split": 20, "grace_period": 20}
+        state = MistClassifier(leaf, **schedule, max_features=0.5).fit(X, y)._state
+        assert state.tree.counters[N_LEAVES] > 5
+        diagonal = np.arange(8) * (np.arange(8) + 3) // 2
+        assert (state.tree.stats[: state.tree.counters[N_CELLS], M2] >= 0.0).all()
+        assert (state.model.own.m2[:, diagonal] >= 0.0).all()

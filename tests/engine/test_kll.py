@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from typing import Any
 
@@ -14,11 +15,13 @@ import naive
 from mist import MistClassifier
 from mist.engine import kll
 from mist.engine.inheritance import split_leaf
+from mist.engine.levels import merge_sketch
 from mist.engine.state import (
     CAPS,
     FIRST_BLOCK,
     HIGH,
     LAST_BLOCK,
+    LEVELS,
     LOW,
     N_CELLS,
     N_HELD,
@@ -29,6 +32,7 @@ from mist.engine.state import (
     sketch_plan,
 )
 from mist.engine.view import View, count_at_most
+from naive_merging import merge_sketches
 from published import paper_tree
 
 NAN = math.nan
@@ -169,6 +173,48 @@ def test_whole_weights_are_whole_copies():
     assert state.sketch.ends[0, :, 0].tolist() == [X[weights > 0].min(), X[weights > 0].max()]
     few = grown([[1.0], [2.0], [3.0]], [0, 0, 0], [5.0, 2.0, 2.0**31])._state
     assert column(few, 0, 0) == [(1.0, 1), (1.0, 4), (2.0, 2), (3.0, 2**31)]
+
+
+@pytest.mark.parametrize("leaf", ["gaussian", "sketch"])
+def test_a_sketch_at_its_last_level_forgets_half_of_that(leaf):
+    """No weight leads beyond the arrays, and shares stay what they are."""
+    rng, n = np.random.default_rng(6), 2**31
+    model, twin = paper_tree(leaf, grace_period=NEVER, sketch_size=8), naive.Sketch(8, 2, 0, 0, 0)
+
+    def learn(n_rows: int) -> None:
+        X = rng.normal(size=(n_rows, 2))
+        model.partial_fit(X, np.zeros(n_rows, int), sample_weight=float(n))
+        for row in X.tolist():
+            twin.insert(row, n)
+
+    def agree() -> None:
+        state = model._state
+        assert [sorted(rows) for rows in levels(state, 0)] == [
+            sorted(np.sort(rows, axis=0).tolist()) for rows in twin.levels
+        ]
+        assert state.tree.cells.flips[0] == twin.compactions
+        assert kll.total_weight(state.sketch, 0) == twin.n()
+        check_pool(state)
+        if leaf == "sketch":
+            check_view(state)
+
+    learn(400)
+    for _ in range(14):
+        merge_sketch(model._state, 0, copy.deepcopy(model._state), 0)
+        merge_sketches(twin, copy.deepcopy(twin))
+        agree()
+        learn(7)
+        agree()
+    assert len(twin.levels) == LEVELS == model._state.tree.cells.levels[0]
+    assert twin.n() < 400 * n * 2**14  # half was forgotten
+    v, w = np.transpose(column(model._state, 0, 0))
+    assert w[v <= 0.0].sum() / w.sum() == pytest.approx(0.5, abs=0.25)
+    # Rows that come one by one fill the last level, too, and its room is the largest there is.
+    full = model._state.sketch.plan[TOTALS, LEVELS]
+    for _ in range(20):
+        learn(60)
+        assert model._state.tree.cells.used[0] < full
+        agree()
 
 
 def test_a_fraction_of_a_copy_is_a_chance_of_one():

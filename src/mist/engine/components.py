@@ -11,6 +11,7 @@ import numpy as np
 
 from mist.engine.arrays import grown, per
 from mist.engine.gaussians import Gaussians, Seen
+from mist.engine.inheritance import fractions, truncated_moments
 from mist.engine.leafmodel import Side, Told
 from mist.engine.mixture import (
     FREE_COMPONENT,
@@ -279,25 +280,24 @@ def _cut(
         share = 1.0 - mean[feature] if left else mean[feature]
         mean[feature] = 0.0 if left else 1.0
         return float(share)
-    from scipy.special import log_ndtr
-
     variance = m2[_at(feature, feature)] / known[feature]
     if not 0.0 < variance < np.inf:
         return float((mean[feature] <= v) == left)
-    sd = math.sqrt(variance)
-    z = (v - mean[feature]) / sd * (1.0 if left else -1.0)
-    share = float(np.exp(log_ndtr(z)))
-    hazard = math.exp(-0.5 * z * z - 0.5 * math.log(2.0 * math.pi) - float(log_ndtr(z)))
+    before, spread = mean[[feature]], np.array([variance])
+    share = float(fractions(before, spread, v)[0 if left else 1][0])
+    if moments is None:
+        kept = truncated_moments(before, spread, v, left)
+        moments = float(kept[0][0]), float(kept[1][0])
     products = np.array([m2[_at(feature, j)] for j in range(a)])
     covariance = per(products, np.sqrt(known[feature]) * np.sqrt(known[:a]))
-    shift = sd * hazard * (-1.0 if left else 1.0)
-    fall = min(max(hazard * (z + hazard), 0.0), 1.0)
-    if moments is not None:
-        shift, fall = moments[0] - mean[feature], 1.0 - moments[1] / variance
+    shift, fall = moments[0] - before[0], 1.0 - moments[1] / variance
     mean[:a] += covariance / variance * shift
     rows, columns = _lower(a)
     slope = products / products[feature]
     m2 -= fall * slope[rows] * products[columns]
+    # A column that goes with the split column has nothing left, or by rounding less than that.
+    diagonal = rows == columns
+    m2[diagonal] = np.maximum(m2[diagonal], 0.0)
     return share
 
 

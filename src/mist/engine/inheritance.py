@@ -36,6 +36,12 @@ from mist.engine.state import (
 LEAST_MASS = 0.5
 """A class with less inherited mass than this gets no cell at a child."""
 
+_FAR, _TERMS = 8.0, 24
+"""So many deviations from a mean, so many terms of the continued fraction are exact."""
+
+_OUTSIDE = 1e18
+"""Deviations beyond which a threshold is just outside."""
+
 Array = np.ndarray[Any, Any]
 
 
@@ -61,7 +67,9 @@ def truncated_moments(
     Notes
     -----
     phi(z)/Phi(z) is taken as sqrt(2/pi)/erfcx(-z/sqrt(2)), which is finite and accurate
-    far out in either tail. The variance is clipped to [0, variance].
+    far out in either tail. Where little is left of a Gaussian, its moments are differences of
+    nearly equal numbers; there they come from the continued fraction of phi(z)/Phi(z), which has no
+    such differences. The mean is on the side that is kept, and the variance in [0, variance].
 
     Examples
     --------
@@ -72,22 +80,34 @@ def truncated_moments(
     from scipy.special import erfcx
 
     deviation = np.sqrt(variance)
-    z = np.divide(v - mean, deviation, out=np.zeros_like(mean), where=deviation > 0)
     # The right part is the left part of the mirrored Gaussian.
-    z = z if left else -z
-    hazard = math.sqrt(2 / math.pi) / erfcx(-z / math.sqrt(2))
-    kept_mean = mean - deviation * hazard if left else mean + deviation * hazard
-    kept_variance = np.clip(variance * (1 - hazard * (z + hazard)), 0, variance)
-    return kept_mean, kept_variance
+    sign = 1.0 if left else -1.0
+    z = sign * standardised(v, mean, deviation, np.zeros_like(mean))
+    near, x = np.maximum(z, -_FAR), np.maximum(-z, _FAR)
+    hazard = math.sqrt(2 / math.pi) / erfcx(-near / math.sqrt(2))
+    kept_mean = mean - sign * deviation * hazard
+    kept_variance = np.clip(variance * (1 - hazard * (near + hazard)), 0, variance)
+    rest = np.zeros_like(x)
+    for k in range(_TERMS, 1, -1):
+        rest = k / (x + rest)
+    beyond = 1 / (x + rest)  # how far the mean is from the threshold, in deviations
+    far = z < -_FAR
+    kept_mean = np.where(far, v - sign * deviation * beyond, kept_mean)
+    return kept_mean, np.where(far, variance * ((rest - beyond) * beyond), kept_variance)
 
 
-def _fractions(mean: Array, variance: Array, v: float) -> tuple[Array, Array]:
+def standardised(v: float | Array, mean: Array, deviation: Array, still: Array) -> Array:
+    """How many deviations a threshold is from means, ``still`` where there is no deviation."""
+    with np.errstate(over="ignore"):
+        z = np.divide(v - mean, deviation, out=still, where=deviation > 0)
+    return np.clip(z, -_OUTSIDE, _OUTSIDE)
+
+
+def fractions(mean: Array, variance: Array, v: float | Array) -> tuple[Array, Array]:
     """Share of every Gaussian on the left and on the right of a threshold."""
     from scipy.special import ndtr
 
-    deviation = np.sqrt(variance)
-    side = np.where(mean <= v, np.inf, -np.inf)
-    z = np.divide(v - mean, deviation, out=side, where=deviation > 0)
+    z = standardised(v, mean, np.sqrt(variance), np.where(mean <= v, np.inf, -np.inf))
     return ndtr(z), ndtr(-z)
 
 
@@ -126,7 +146,7 @@ def split_leaf(
     mean = stats[parents, MEAN, feature]
     variance = np.divide(stats[parents, M2, feature], seen, out=np.zeros_like(mean), where=seen > 0)
     numeric = feature < state.options.n_numeric
-    shares = _fractions(mean, variance, v) if numeric else (1 - mean, mean)
+    shares = fractions(mean, variance, v) if numeric else (1 - mean, mean)
     together = inheritance == "joint"
     if together and numeric:
         left_share = joint.left_shares(state, parents, feature, v, shares[0])

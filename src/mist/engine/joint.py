@@ -94,7 +94,7 @@ def _follow_products(
     tree.stats[cell, M2, :a] = np.maximum(np.diag(S), 0.0) * weights
     tree.stats[cell, M2, feature] = variance * weights[feature]
     rows, columns = np.tril_indices(a)
-    tree.products[cell] = (S * np.outer(weights, weights) / weight)[rows, columns]
+    tree.products[cell] = (S * np.outer(weights, weights / weight))[rows, columns]
 
 
 def left_shares(state: State, parents: Array, feature: int, v: float, gaussian: Array) -> Array:
@@ -116,8 +116,9 @@ def side_moments(state: State, cell: int, side: Side) -> tuple[float, float] | N
     kept = (values <= v) if side.left else (values > v) & (values < np.inf)
     if np.count_nonzero(kept) < LEAST_POINTS:
         return None
-    mean = np.average(values[kept], weights=weights[kept])
-    return float(mean), float(np.average((values[kept] - mean) ** 2, weights=weights[kept]))
+    shares = weights[kept] / weights[kept].sum()  # weighted sums of large squares would overflow
+    mean = shares @ values[kept]
+    return float(mean), float(shares @ (values[kept] - mean) ** 2)
 
 
 def condition(
@@ -148,10 +149,11 @@ def condition(
     [1.  0.5] [[1.0, 0.5], [0.5, 2.25]]
     """
     own = products[feature, feature]
-    if not own > 0.0:
+    if not 0.0 < own < np.inf:
         return mean, products
     slope = products[:, feature] / own
-    return mean + slope * (at - mean[feature]), products - np.outer(slope, slope) * (own - variance)
+    fall = slope * (own - variance)
+    return mean + slope * (at - mean[feature]), products - np.outer(slope, fall)
 
 
 def class_covariance(state: State, cell: int) -> Array:
@@ -163,14 +165,16 @@ def class_covariance(state: State, cell: int) -> Array:
     tree, a = state.tree, state.options.n_numeric
     weight = tree.cells.weight[cell]
     weights = seen(state, cell)
-    both = np.outer(weights, weights) / weight
+    both = np.outer(weights, weights / weight)
     S = np.zeros((a, a))
     rows, columns = np.tril_indices(a)
     S[rows, columns] = S[columns, rows] = tree.products[cell]
     S = np.divide(S, both, out=np.zeros_like(S), where=both > 0.0)
     variance = variances(state, cell)
-    limit = np.sqrt(np.outer(variance, variance))
-    S = np.clip(S, -limit, limit)
+    # A variance beyond all numbers tells nothing of other columns.
+    deviation = np.sqrt(np.where(np.isfinite(variance), variance, 0.0))
+    limit = np.outer(deviation, deviation)
+    S = np.where(limit > 0.0, np.clip(S, -limit, limit), 0.0)
     np.fill_diagonal(S, variance)
     return S
 

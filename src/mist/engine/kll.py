@@ -27,6 +27,7 @@ from mist.engine.state import (
     FIRST_BLOCK,
     HIGH,
     LAST_BLOCK,
+    LEVELS,
     LOW,
     N_HELD,
     N_ITEMS,
@@ -285,7 +286,11 @@ def _insert(cells, sketch, view, room, cell, X, i, level):
 
 @exact
 def _compact(cells, sketch, view, cell, seed, node, code):
-    """Halve the lowest full level: every second row rises with twice the weight."""
+    """Halve the lowest full level: every second row rises with twice the weight.
+
+    No row rises from the last level there is: half of its rows are forgotten, which leaves shares
+    of the weight as they are.
+    """
     items, sizes, d = sketch.items, sketch.sizes, sketch.ends.shape[2]
     levels, used = cells.levels[cell], cells.used[cell]
     end = cells.start[cell] + used
@@ -295,7 +300,7 @@ def _compact(cells, sketch, view, cell, seed, node, code):
         level += 1
     m = np.int64(sizes[cell, level])
     at -= m
-    if level == levels - 1:
+    if level == levels - 1 < LEVELS - 1:
         cells.levels[cell] += 1
     bit = np.int64(draw(seed, COMPACTION, node, code, cells.flips[cell]) >> np.uint64(63))
     cells.flips[cell] += 1
@@ -310,13 +315,17 @@ def _compact(cells, sketch, view, cell, seed, node, code):
     for k in range(at + half, end - half):
         for j in range(d):
             items[k, j] = items[k + half, j]
-    above = sizes[cell, level + 1]
-    merge_columns(items, at - above, above, half)
+    rises = level < LEVELS - 1
+    if rises:
+        above = sizes[cell, level + 1]
+        merge_columns(items, at - above, above, half)
+        sizes[cell, level] = odd
+        sizes[cell, level + 1] = above + half
+    else:
+        sizes[cell, level] = half + odd
     cells.used[cell] = used - half
-    sizes[cell, level] = odd
-    sizes[cell, level + 1] = above + half
     if view is not None:
-        halve_sorted(view, cell, cells.start[cell], used, 2.0**level, bit, half)
+        halve_sorted(view, cell, cells.start[cell], used, 2.0**level, bit, half, rises)
 
 
 @exact

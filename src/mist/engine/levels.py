@@ -19,7 +19,7 @@ import numpy as np
 from mist.engine import kll
 from mist.engine.leafmodel import view_of
 from mist.engine.random import COMPACTION, draw
-from mist.engine.state import CAPS, HIGH, LOW, TOTALS, State, reserve_items
+from mist.engine.state import CAPS, HIGH, LEVELS, LOW, TOTALS, State, reserve_items
 
 Array = np.ndarray[Any, Any]
 
@@ -124,10 +124,13 @@ def thinned(
         h = next(h for h, rows in enumerate(levels) if len(rows) >= caps[h])
         rows = np.sort(levels[h], axis=0)
         pairs = len(rows) // 2
-        if h == len(levels) - 1:
-            levels.append(rows[:0])
-        risen = rows[upper(flips) : 2 * pairs : 2]
-        levels[h], levels[h + 1] = rows[2 * pairs :], np.sort(np.vstack([levels[h + 1], risen]), 0)
+        risen, left = rows[upper(flips) : 2 * pairs : 2], rows[2 * pairs :]
+        if h == LEVELS - 1:  # no row rises from the last level, see `mist.engine.kll`
+            levels[h] = np.vstack([risen, left])
+        else:
+            if h == len(levels) - 1:
+                levels.append(rows[:0])
+            levels[h], levels[h + 1] = left, np.sort(np.vstack([levels[h + 1], risen]), 0)
         flips += 1
     return levels, flips
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from mist.engine.criterion import first_largest
-from mist.engine.inheritance import truncated_moments
+from mist.engine.inheritance import fractions, truncated_moments
 from mist.engine.joint import LEAST_POINTS, LEAST_REST, class_covariance, points_of
 from mist.engine.state import MEAN, State
 
@@ -78,9 +78,11 @@ def class_gains(state: State, cell: int, candidates: Array) -> Array:
     tree, missing = state.tree, state.missing
     S = class_covariance(state, cell)
     variance = np.diag(S).copy()
-    product = np.outer(variance, variance)
-    explained = np.divide(S * S, product, out=np.zeros_like(S), where=product > 0.0)
-    explained = np.minimum(explained, 1.0 - LEAST_REST)
+    deviation = np.sqrt(variance)
+    product = np.outer(deviation, deviation)
+    told = (product > 0.0) & (product < np.inf)
+    correlation = np.divide(S, product, out=np.zeros_like(S), where=told)
+    explained = np.minimum(correlation * correlation, 1.0 - LEAST_REST)
     np.fill_diagonal(explained, 0.0)
     weight = tree.cells.weight[cell]
     known = 1.0 if missing is None else missing.cell[cell, : len(S)] / weight
@@ -101,13 +103,12 @@ def _sides(
     The variance is in units of that of the whole class. Both are read from the sketch, or where it
     has too few points from the Gaussian.
     """
-    from scipy.special import ndtr
-
-    usable = (variance > 0.0) & np.isfinite(thresholds)
+    usable = (variance > 0.0) & (variance < np.inf) & np.isfinite(thresholds)
     v = np.where(usable, thresholds, mean)
     scale = np.where(usable, variance, 1.0)
-    below = ndtr((v - mean) / np.sqrt(scale))
+    below = fractions(mean, scale, v)[0]
     points, weights = points_of(state, cell)
+    weights = weights / weights.sum()
     finite = np.isfinite(points)
     total = weights @ finite
     out = []

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from mist.engine.arrays import per
-from mist.engine.inheritance import truncated_moments
+from mist.engine.inheritance import fractions, truncated_moments
 from mist.engine.lowrank import LARGEST, LowRank, Room, own_factor
 
 Array = np.ndarray[Any, Any]
@@ -49,8 +49,6 @@ def cut(
     float
         Between 0 and 1; NaN if values are too large for a variance.
     """
-    from scipy.special import ndtr
-
     a = pool.m2.shape[1]
     mean = pool.mean[g]
     if feature >= a:
@@ -63,8 +61,9 @@ def cut(
     if not 0.0 < variance < np.inf:
         return float((mean[feature] <= v) == left)
     before = float(mean[feature])
-    z = (v - before) / np.sqrt(variance)
-    kept = truncated_moments(np.array([before]), np.array([variance]), v, left)
+    own = np.array([before]), np.array([variance])
+    share = fractions(*own, v)[0 if left else 1]
+    kept = truncated_moments(*own, v, left)
     new_mean, new_variance = told if told is not None else (float(kept[0][0]), float(kept[1][0]))
 
     covariance = covariances(pool, g, feature, room)
@@ -74,7 +73,7 @@ def cut(
     pool.m2[g] = np.maximum(pool.m2[g] - fall * products * (products / square), 0.0)
     seen = (products * pool.scale[g]) @ pool.signs
     pool.sketch[g] -= fall / square * products[:, None] * seen
-    return float(ndtr(z if left else -z))
+    return float(share[0])
 
 
 def covariances(pool: LowRank, g: int, feature: int, room: Room) -> Array:

@@ -21,6 +21,10 @@ FLOOR = 1e-9
 """Smallest class variance, as a share of the column's running variance."""
 
 _HUGE = 1e300
+
+SHARPEST = 1e300
+"""Largest precision: what is nearer than 1e-150 cannot be told apart by its square."""
+
 _SMALL, _LARGE = 1e-145, 1e145  # the product of two such numbers is finite and not 0
 
 
@@ -131,7 +135,7 @@ def _precisions(tree, leaf, cell, n, prior):
     for j in range(n):
         pooled = spread[leaf, j] * pooling
         variance = (own * stats[cell, M2, j] + pooled) * shrinking + floor * scale[M2, j]
-        stats[cell, PREC, j] = 1.0 / variance if variance > 0.0 else 0.0
+        stats[cell, PREC, j] = min(1.0 / variance, SHARPEST) if variance > 0.0 else 0.0
 
 
 @exact
@@ -145,10 +149,10 @@ def _precisions_missing(tree, missing, leaf, cell, n, prior):
             pooled = common * (spread[leaf, j] / missing.leaf[leaf, j])
             variance = (own * stats[cell, M2, j] + pooled) / (own * seen + common)
             variance += FLOOR * running
-            stats[cell, PREC, j] = 1.0 / variance if variance > 0.0 else 0.0
+            stats[cell, PREC, j] = min(1.0 / variance, SHARPEST) if variance > 0.0 else 0.0
         else:
             # Unknown in this class: the column's own variance, and no deviation from it.
-            stats[cell, PREC, j] = -1.0 / running if running > 0.0 else 0.0
+            stats[cell, PREC, j] = max(-1.0 / running, -SHARPEST) if running > 0.0 else 0.0
 
 
 @inlined

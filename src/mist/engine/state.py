@@ -39,7 +39,7 @@ ROOMS, TOTALS, CAPS = range(3)
 capacity of a level by its depth below the top."""
 
 LEVELS = 40
-"""Most levels of a sketch: enough for 2**40 rows and more."""
+"""Most levels of a sketch: enough for 2**42 rows and more. Beyond, `mist.engine.kll` forgets."""
 
 MIN_ROOM = 4
 """Rows of the smallest block of a sketch."""

@@ -122,13 +122,15 @@ def add_sorted(view, cell, start, n, X, i, weight, bounds, found):
 
 
 @exact
-def halve_sorted(view, cell, start, n, weight, bit, half):
+def halve_sorted(view, cell, start, n, weight, bit, half, doubles):
     """Of the values with a weight, keep every other one of the first 2 half, at twice the weight.
+
+    At the same weight if it is not to be doubled.
 
     Then n - half rows are left. What is kept is told by numbers, not by branches: which values have
     that weight could not be predicted.
     """
-    values, mass = view.values, view.mass
+    values, mass, gain = view.values, view.mass, np.int64(doubles)
     for j in range(values.shape[1]):
         kept, seen, known = start, np.int64(0), np.int64(0)
         before, total = 0.0, 0.0
@@ -138,7 +140,7 @@ def halve_sorted(view, cell, start, n, weight, bit, half):
             halved = np.int64((own == weight) & (seen < 2 * half))
             stays = 1 - (halved & ((seen & 1) ^ bit))
             seen += halved
-            total += own * float((1 + halved) * stays)
+            total += own * float((1 + gain * halved) * stays)
             values[kept, j] = value
             mass[kept, j] = total
             known += stays & np.int64(value < np.inf)
