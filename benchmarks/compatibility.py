@@ -194,20 +194,21 @@ def test(python: Path, folder: Path, arguments: Sequence[str]) -> tuple[dict[str
         for name, value in os.environ.items()
         if not name.startswith(("MIST_", "NUMBA_", "PYTHON"))
     }
-    told = subprocess.run(
-        [str(python), "-m", "pytest", "-q", "-p", "no:cacheprovider", *arguments],
-        cwd=HOME,
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    (folder / "tests.log").write_text(told.stdout + told.stderr)
-    lines = told.stdout.splitlines()
+    log = folder / "tests.log"
+    with log.open("w") as file:
+        code = subprocess.run(
+            [str(python), "-m", "pytest", "-q", "-p", "no:cacheprovider", *arguments],
+            cwd=HOME,
+            env=environment,
+            stdout=file,
+            stderr=file,
+            check=False,
+        ).returncode
+    lines = log.read_text().splitlines()
     found = re.findall(r"(\d+) (passed|failed|skipped|errors?|xfailed)", lines[-1] if lines else "")
     counts = {what.removesuffix("s"): int(number) for number, what in found}
-    if told.returncode not in (0, 1) or not counts:
-        raise SystemExit(f"pytest ended with {told.returncode}, see {folder / 'tests.log'}")
+    if code not in (0, 1) or not counts:
+        raise SystemExit(f"pytest ended with {code}, see {log}")
     return counts, [line for line in lines if line.startswith(("FAILED", "ERROR"))]
 
 

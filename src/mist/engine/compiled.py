@@ -115,7 +115,7 @@ def compiles() -> bool:
 
 def _compiled(**options: Any) -> Callable[[Any], Any]:
     # Nothing is handed to C code as a function pointer, so no wrapper for that is compiled.
-    options |= {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
+    options = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True, **options}
 
     def decorate(function: Any) -> Any:
         return Compiled(function, **options) if compiles() else function
@@ -133,6 +133,9 @@ Numba.
 
 allocating = _compiled(_nrt=True)
 """As `exact`, for functions that make arrays, or call others that do: not for every row."""
+
+undivided = _compiled(_nrt=True, nogil=False)
+"""As `allocating`, but Python's lock is kept: for a few microseconds no other thread comes in."""
 
 inlined = _compiled(forceinline=True, _nrt=False)
 """As `exact`, for what every row goes through: a call would copy all arrays' records."""
