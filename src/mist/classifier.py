@@ -990,6 +990,10 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
         if not self._has_learnt():
             return None
         self._shorten()
+        if self._single is not None:
+            known = self._single.predict(x)
+            if known is not UNKNOWN:
+                return known
         label = self._labels.decode(self._predict(self._row_to_answer(x)))[0]
         return label.item() if isinstance(label, np.generic) else label
 

@@ -104,6 +104,13 @@ class Gated:
         state: dict[str, Any] = dict(super().__getstate__())  # type: ignore[call-overload]
         return {name: value for name, value in state.items() if name not in _PASSING}
 
+    def __copy__(self) -> Self:
+        # It shares what was learnt, so it shares the gate.
+        made = type(self).__new__(type(self))
+        made.__dict__["_gate"] = self._gate
+        made.__setstate__(self._kept())  # type: ignore[attr-defined]
+        return made
+
     def __getstate__(self) -> dict[str, Any]:
         # A copy: it is pickled when the gate is open again.
         return self._gate.shared(lambda: deepcopy(self._kept()))
