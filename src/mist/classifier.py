@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
@@ -607,7 +607,7 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
 
     def _follow(self, single: Single, left: int) -> None:
         """Do what a row that went the short way has left to be done."""
-        self._gate.alone(lambda: self._note(single.follow(left)))
+        self._gate.alone(lambda: self._noting(lambda made: single.follow(left, made)))
 
     # --- merging ----------------------------------------------------------------------------
 
@@ -727,7 +727,7 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
 
     def _split_where_due(self) -> None:
         """Examine all leaves that are due, as when their next row comes."""
-        self._note(split_where_due(self._state, self._rule))
+        self._noting(lambda made: split_where_due(self._state, self._rule, made))
 
     def _admit_one(self, x: Any, y: Any, sample_weight: float) -> Batch:
         """`_admit` for one row."""
@@ -798,15 +798,17 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
 
     def _absorb(self, batch: Batch, out: Array | None = None, shares: Array | None = None) -> None:
         """Learn what was admitted; ``out`` and ``shares`` receive predictions made before."""
+        ranks = self._labels.columns
+        self._noting(lambda made: learn(self._state, self._rule, *batch, ranks, out, shares, made))
+
+    def _noting(self, grow: Callable[[list[Split]], object]) -> None:
+        """Take the splits that come of something into the log, even if it is broken off."""
         made: list[Split] = []
         try:
-            learn(self._state, self._rule, *batch, self._labels.columns, out, shares, made)
+            grow(made)
         finally:
-            self._note(made)
-
-    def _note(self, made: Sequence[Split]) -> None:
-        """Take splits into the log, with the user's columns."""
-        self._splits.extend(s._replace(feature=int(self._order[s.feature])) for s in made)
+            # The log has the user's columns.
+            self._splits += [s._replace(feature=int(self._order[s.feature])) for s in made]
 
     def _start(self, n_features: int) -> None:
         """Empty state for rows of so many columns."""

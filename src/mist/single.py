@@ -165,11 +165,10 @@ class Single:
             return None
         return done
 
-    def follow(self, done: int) -> list[Split]:
-        """Do what a learnt row has left to be done; returns the splits made."""
-        made = follow_up(self.state, self.rule, *told(done))
+    def follow(self, done: int, splits: list[Split]) -> None:
+        """Do what a learnt row has left to be done; a split is put into the list."""
+        follow_up(self.state, self.rule, *told(done), splits)
         self.ready(True)
-        return made
 
     def predict(self, x: Any) -> Any:
         """The label of a row, or `UNKNOWN`."""

@@ -153,7 +153,7 @@ def learn(
             if state.trials:
                 with state.changing():
                     trials.follow(state, X, codes, weights, ranks, notes, first, row)
-            splits.extend(grow(state, rule, leaf))
+            grow(state, rule, leaf, splits)
     return splits
 
 
@@ -178,51 +178,40 @@ def _glance(state: State, rule: SplitRule) -> Glance:
     )
 
 
-def grow(state: State, rule: SplitRule, leaf: int) -> list[Split]:
-    """Attempt to split a leaf, or none if it is -1; returns the split that was made, if any."""
+def grow(state: State, rule: SplitRule, leaf: int, splits: list[Split]) -> None:
+    """Attempt to split a leaf, or none if it is -1; a split that was made is put into the list."""
     if leaf < 0:
-        return []
+        return
     with state.changing():
         made = attempt(state, rule, leaf)
         if made and state.conformity is not None:
             count_masses(state.tree, state.conformity.held)
-    return [made] if made else []
+        splits += [made] if made else []
 
 
-def follow_up(state: State, rule: SplitRule, reason: int, detail: int) -> list[Split]:
-    """Do what the loop came back for with a row, unless others have done it since.
-
-    Returns
-    -------
-    list of Split
-        The split that was made, if any.
-    """
+def follow_up(state: State, rule: SplitRule, reason: int, detail: int, splits: list[Split]) -> None:
+    """Do what the loop came back for with a row, as `grow`, unless others have done it since."""
     tree = state.tree
     if reason == TEND:
         outdated = tree.cells.leaf[detail] < 0
     else:
         tried = math.floor(tree.leaves.rows[detail] / state.options.grace_period)
         outdated = tried <= tree.leaves.tried[detail]
-    return [] if outdated else grow(state, rule, answer(state, reason, detail))
+    if not outdated:
+        grow(state, rule, answer(state, reason, detail), splits)
 
 
-def split_where_due(state: State, rule: SplitRule) -> list[Split]:
+def split_where_due(state: State, rule: SplitRule, splits: list[Split]) -> None:
     """Attempt to split every leaf whose rows have passed a multiple of the grace period.
 
     However many multiples have been passed, each leaf is examined once: what a merge has
-    added is looked at as a whole.
-
-    Returns
-    -------
-    list of Split
-        Splits made, features in internal order.
+    added is looked at as a whole. Splits that were made are put into the list.
     """
-    leaves, splits = state.tree.leaves, []
+    leaves = state.tree.leaves
     for leaf in range(int(state.tree.counters[N_LEAVES])):
         if leaves.rows[leaf] // state.options.grace_period > leaves.tried[leaf]:
-            splits += grow(state, rule, leaf)
+            grow(state, rule, leaf, splits)
             leaves = state.tree.leaves
-    return splits
 
 
 def _predict_one(
