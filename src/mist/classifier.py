@@ -892,7 +892,7 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
         NotFittedError
             If nothing was learnt yet.
         """
-        return self._gate.shared(lambda: self._labels.decode(self._predict(*self._checked(X))))
+        return self._gate.shared(lambda: self._answers(*self._checked(X)))
 
     def predict_proba(self, X: Any) -> Array:
         """Probability of every class for every row.
@@ -935,9 +935,7 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
         TypeError
             If the columns have no names.
         """
-        return self._gate.shared(
-            lambda: self._labels.decode(self._predict(self._table_to_answer(X)))
-        )
+        return self._gate.shared(lambda: self._answers(self._table_to_answer(X)))
 
     def predict_proba_many(self, X: Any) -> Array:
         """Probability of every class for every row, with columns by name.
@@ -1175,6 +1173,10 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
         self._check_whole()
         check_binary_columns(self, X, self._order[self._state.options.n_numeric :])
         return self._internal(X)
+
+    def _answers(self, X: Array, whole: bool = False) -> Array:
+        """Labels of checked rows; ``whole`` as in `Batch`."""
+        return self._labels.decode(self._predict(X, whole))
 
     def _predict(self, X: Array, whole: bool = False) -> Array:
         """Class codes of checked rows; ``whole`` as in `Batch`."""

@@ -20,9 +20,6 @@ _T = TypeVar("_T")
 ALONE = 0
 """Place in `Gate.flags` of the one who changes the model; behind it, one for each lock."""
 
-_PASSING = ("_gate", "_single")
-"""Attributes that belong to this process."""
-
 _PAUSE = 0.001
 """Seconds that who changes a model again and again leaves to those who asked to read it."""
 
@@ -88,26 +85,38 @@ def _number_of_thread() -> int:
     return number
 
 
+_MAKING = threading.Lock()
+
+
 class Gated:
     """An estimator with a gate of its own, which goes into no copy, pickle or file."""
 
-    _gate: Gate
+    # Not among the attributes: those are what a model is made of.
+    __slots__ = ("_own_gate",)
+    _own_gate: Gate
 
-    def __new__(cls, *args: Any, **options: Any) -> Self:
-        """Make the gate along with the object: nothing that comes later may add an attribute."""
-        made = super().__new__(cls)
-        made.__dict__["_gate"] = Gate()
-        return made
+    @property
+    def _gate(self) -> Gate:
+        try:
+            gate = self._own_gate
+        except AttributeError:
+            with _MAKING:
+                gate = getattr(self, "_own_gate", None) or Gate()
+                object.__setattr__(self, "_own_gate", gate)
+        return gate
+
+    @_gate.setter
+    def _gate(self, gate: Gate) -> None:
+        object.__setattr__(self, "_own_gate", gate)
 
     def _kept(self) -> dict[str, Any]:
         """The attributes that outlive this process, not copied."""
-        state: dict[str, Any] = dict(super().__getstate__())  # type: ignore[call-overload]
-        return {name: value for name, value in state.items() if name not in _PASSING}
+        return {name: value for name, value in vars(self).items() if name != "_single"}
 
     def __copy__(self) -> Self:
         # It shares what was learnt, so it shares the gate.
         made = type(self).__new__(type(self))
-        made.__dict__["_gate"] = self._gate
+        made._gate = self._gate
         made.__setstate__(self._kept())  # type: ignore[attr-defined]
         return made
 
