@@ -365,10 +365,11 @@ class MistForest(ClassifierMixin, Saveable, BaseEstimator):
         """Let the trees learn what was admitted, and the discriminant if there is one."""
         # Ctrl-C waits for all trees: they have to learn the same rows.
         at_once = _MOST_ROWS if self._companion is None else max(1, len(batch.X))
-        for rows in gen_batches(len(batch.X), at_once):
+        for start in range(0, len(batch.X), at_once):
+            part = batch.part(slice(start, start + at_once))
             with uninterrupted():
-                self._learn(batch.part(rows))
-                self._teach(batch.part(rows))
+                self._learn(part)
+                self._teach(part)
         return self
 
     # --- merging ----------------------------------------------------------------------------
