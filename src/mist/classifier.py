@@ -807,8 +807,8 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
         try:
             grow(made)
         finally:
-            # The log has the user's columns.
-            self._splits += [s._replace(feature=int(self._order[s.feature])) for s in made]
+            # The log has the user's columns. It is not set anew: single rows go on the short way.
+            self._splits.extend(s._replace(feature=int(self._order[s.feature])) for s in made)
 
     def _start(self, n_features: int) -> None:
         """Empty state for rows of so many columns."""
