@@ -12,7 +12,7 @@ ARGS   ?=
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: demo test test-capymoa lint fuzz compat audit bench-speed docs format clean help
+.PHONY: demo test test-capymoa lint fuzz fuzz-models compat audit bench-speed docs format clean help
 
 demo: $(VENV)/.installed-run ## install the package and run the demonstration
 	$(BIN)/mist demo
@@ -34,10 +34,14 @@ format: $(VENV)/.installed-dev ## put the code into the project's layout
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-fuzz: $(VENV)/.installed-fuzz ## feed broken files to the readers and to mist.load, by coverage
+fuzz: $(VENV)/.installed-fuzz ## fuzz all that reads a file, ten minutes a target
 	$(BIN)/python fuzz/run.py $(ARGS)
 
-compat: $(VENV)/.installed-dev ## run the tests with the oldest and newest of what we stand on
+fuzz-models: $(VENV)/.installed-dev ## do to models all that users do, 100,000 steps beside the slow twin
+	$(BIN)/python fuzz/stateful.py $(ARGS)
+
+compat: $(VENV)/.installed-dev ## run tests with the oldest and newest of what we stand on
+	$(PIP) packaging uv
 	$(BIN)/python benchmarks/compatibility.py $(ARGS)
 
 audit: $(VENV)/.installed-run ## ask whether advisories are known of what is installed

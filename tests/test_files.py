@@ -1,5 +1,6 @@
 """Files that are written whole or not at all."""
 
+import errno
 import os
 import sys
 from pathlib import Path
@@ -32,6 +33,64 @@ def test_a_write_that_fails_leaves_the_old_file(path, monkeypatch, name, error):
     with pytest.raises(error):
         write_text(path, "after" * 10_000)
     assert path.read_text() == "before"
+    assert only(path)
+
+
+class Unclosable:
+    """A file whose disk turns out to be full when it is closed, as over a network."""
+
+    def __init__(self, file):
+        self.file = file
+
+    def __getattr__(self, name):
+        return getattr(self.file, name)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.file.close()
+        raise OSError(errno.EDQUOT, os.strerror(errno.EDQUOT))
+
+
+def full(*_):
+    raise OSError(errno.EDQUOT, os.strerror(errno.EDQUOT))
+
+
+def write_much(path, last=lambda: None):
+    with replacing(path) as file:
+        file.write(b"after" * 10_000)
+        last()
+
+
+@pytest.mark.parametrize("name", ["fsync", "replace", "close", "write"])
+def test_an_error_names_the_file_and_what_is_left(path, monkeypatch, name):
+    opened = Path.open
+    if name == "close":
+        monkeypatch.setattr(Path, "open", lambda *given: Unclosable(opened(*given)))
+    elif name != "write":
+        monkeypatch.setattr(files.os, name, full)
+    with pytest.raises(OSError, match="an earlier file is as it was") as caught:
+        write_much(path, full if name == "write" else lambda: None)
+    monkeypatch.undo()
+    assert caught.value.errno == errno.EDQUOT
+    assert caught.value.filename == str(path)
+    assert path.read_text() == "before"
+    assert only(path)
+
+
+def test_an_error_of_another_file_keeps_its_name(path):
+    with pytest.raises(FileNotFoundError) as caught:
+        write_much(path, Path("/nowhere/else").read_bytes)
+    assert caught.value.filename == "/nowhere/else"
+    assert path.read_text() == "before"
+
+
+def test_two_who_write_one_file_do_not_disturb_each_other(path):
+    with replacing(path) as first:
+        first.write(b"first")
+        write_text(path, "second")
+    assert path.read_text() == "first"
     assert only(path)
 
 

@@ -143,7 +143,7 @@ def test_the_walk_over_the_sources_lets_pass(text):
 def foreseen(monkeypatch):
     """A name beside a file, as if somebody could foresee it."""
     monkeypatch.setattr("mist.files.uuid4", lambda: type("Foreseen", (), {"hex": "0"}))
-    return ".model.mist-0.part"
+    return f".model.mist-{os.getpid()}-0.part"
 
 
 def test_nothing_is_written_through_a_link_that_lies_in_wait(tmp_path, foreseen):

@@ -134,7 +134,7 @@ def test_text_in_single_rows_is_refused_by_column():
         ([datetime.date(2020, 1, 1), datetime.date(2020, 1, 2)], "'when'.*(date|datetime)"),
         (pd.to_datetime(["2020-01-01", "2020-01-02"]), "'when' holds dates"),
         ([{"a": 1}, {"a": 2}], "'when', row 0.*'dict'"),
-        ([10**400, 1], "'when', row 0.*too large"),
+        (pd.Series([10**400, 1], dtype=object), "'when', row 0.*too large"),
         ([1j, 2j], "Complex data not supported: column 'when'"),
     ],
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
@@ -431,7 +431,7 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
         fresh._absorb(fresh._admit(X, y, None, sample_weight))
         if fresh._state.tree.counters[N_LEARNT] == 0:
             raise ValueError("every sample_weight is zero: there is nothing to learn")
-        take_over(self, fresh, _LEARNT)
+        self._gate.alone(lambda: take_over(self, fresh, _LEARNT))
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
@@ -465,7 +465,7 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
         >>> model.predict([[0.1], [4.9]])
         array(['low', 'high'], dtype='<U4')
         """
-        self._absorb(self._admit(X, y, classes, sample_weight))
+        self._gate.alone(lambda: self._absorb(self._admit(X, y, classes, sample_weight)))
         return self
 
     def prequential(self, X: Any, y: Any, sample_weight: Any = None) -> Array:
@@ -497,7 +497,9 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
         >>> model.prequential([[0.0], [9.0], [0.1], [9.1]], [0, 1, 0, 1])
         array([0, 0, 0, 1])
         """
-        return self._test_then_train(self._admit(X, y, None, sample_weight, predict=True))
+        return self._gate.alone(
+            lambda: self._test_then_train(self._admit(X, y, None, sample_weight, predict=True))
+        )
 
     def _test_then_train(self, batch: Batch) -> Array:
         codes = np.empty(len(batch.X), dtype=np.int64)
@@ -546,7 +548,7 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
         >>> model.predict_many({"size": [0.9, 8.5]})
         array(['cat', 'cow'], dtype='<U3')
         """
-        self._absorb(self._admit_many(X, y, sample_weight, classes))
+        self._gate.alone(lambda: self._absorb(self._admit_many(X, y, sample_weight, classes)))
         return self
 
     def prequential_many(self, X: Any, y: Any, sample_weight: Any = None) -> Array:
@@ -566,7 +568,9 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
         ndarray, shape (n,)
             The prediction for every row, made before the row was learnt.
         """
-        return self._test_then_train(self._admit_many(X, y, sample_weight, None, predict=True))
+        return self._gate.alone(
+            lambda: self._test_then_train(self._admit_many(X, y, sample_weight, None, predict=True))
+        )
 
     def learn_one(self, x: Any, y: Any, sample_weight: float = 1.0) -> Self:
         """Learn one row.
@@ -586,13 +590,26 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
         -------
         self
         """
-        made = None if self._single is None else self._single.learn(x, y, sample_weight)
-        if made is None:
+        single = self._single
+        left = None if single is None else single.learn(x, y, sample_weight)
+        if left is None:
+            self._learn_one(x, y, sample_weight)
+        elif single is not None and left:
+            self._follow(single, left)
+        return self
+
+    def _learn_one(self, x: Any, y: Any, sample_weight: float) -> None:
+        """Learn one row the long way."""
+
+        def learn_it() -> None:
             self._absorb(self._admit_one(x, y, sample_weight))
             self._shorten(checked=True)
-        elif made:
-            self._note(made)
-        return self
+
+        self._gate.alone(learn_it)
+
+    def _follow(self, single: Single, left: int) -> None:
+        """Do what a row that went the short way has left to be done."""
+        self._gate.alone(lambda: self._noting(lambda made: single.follow(left, made)))
 
     # --- merging ----------------------------------------------------------------------------
 
@@ -627,7 +644,7 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
         4
         """
         self._fitted()
-        return self._fork(number)
+        return self._gate.shared(lambda: self._fork(number))
 
     def _fork(self, number: int, share: float = 0.0) -> Self:
         out = type(self)(**self.get_params(deep=False))
@@ -678,6 +695,9 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
         array(['a', 'b'], dtype='<U1')
         """
         check_partner(self, other)
+        return self._gate.alone(lambda: self._merge(other))
+
+    def _merge(self, other: Self) -> Self:
         with without_trace(self):
             self._check_rule()
             if not hasattr(other, "_state"):
@@ -702,13 +722,14 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
         """Merge with a model that was checked; ``codes`` tells its classes here."""
         before, n_codes = self._state, len(self._labels.columns)
         # Set anew, though it may be the same: single rows have to take the long way once.
-        self._state = merged(before, other._state, codes, n_codes, self.inheritance)
+        with before.changing():
+            self._state = merged(before, other._state, codes, n_codes, self.inheritance)
         if self._state is not before:
             self._splits = list(other._splits)
 
     def _split_where_due(self) -> None:
         """Examine all leaves that are due, as when their next row comes."""
-        self._note(split_where_due(self._state, self._rule))
+        self._noting(lambda made: split_where_due(self._state, self._rule, made))
 
     def _admit_one(self, x: Any, y: Any, sample_weight: float) -> Batch:
         """`_admit` for one row."""
@@ -780,11 +801,16 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
     def _absorb(self, batch: Batch, out: Array | None = None, shares: Array | None = None) -> None:
         """Learn what was admitted; ``out`` and ``shares`` receive predictions made before."""
         ranks = self._labels.columns
-        self._note(learn(self._state, self._rule, *batch, ranks, out, shares))
+        self._noting(lambda made: learn(self._state, self._rule, *batch, ranks, out, shares, made))
 
-    def _note(self, made: Sequence[Split]) -> None:
-        """Take splits into the log, with the user's columns."""
-        self._splits.extend(s._replace(feature=int(self._order[s.feature])) for s in made)
+    def _noting(self, grow: Callable[[list[Split]], object]) -> None:
+        """Take the splits that come of something into the log, even if it is broken off."""
+        made: list[Split] = []
+        try:
+            grow(made)
+        finally:
+            # The log has the user's columns. It is not set anew: single rows go on the short way.
+            self._splits.extend(s._replace(feature=int(self._order[s.feature])) for s in made)
 
     def _start(self, n_features: int) -> None:
         """Empty state for rows of so many columns."""
@@ -874,8 +900,7 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
         NotFittedError
             If nothing was learnt yet.
         """
-        codes = self._predict(*self._checked(X))
-        return self._labels.decode(codes)
+        return self._gate.shared(lambda: self._answers(*self._checked(X)))
 
     def predict_proba(self, X: Any) -> Array:
         """Probability of every class for every row.
@@ -896,7 +921,7 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
         NotFittedError
             If nothing was learnt yet.
         """
-        return self._predict_proba(*self._checked(X))
+        return self._gate.shared(lambda: self._predict_proba(*self._checked(X)))
 
     def predict_many(self, X: Any) -> Array:
         """Most probable label of every row, with columns by name.
@@ -918,8 +943,7 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
         TypeError
             If the columns have no names.
         """
-        codes = self._predict(self._table_to_answer(X))
-        return self._labels.decode(codes)
+        return self._gate.shared(lambda: self._answers(self._table_to_answer(X)))
 
     def predict_proba_many(self, X: Any) -> Array:
         """Probability of every class for every row, with columns by name.
@@ -934,7 +958,7 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
         ndarray of float64, shape (n, n_classes)
             Columns follow ``classes_``; every row sums to 1.
         """
-        return self._predict_proba(self._table_to_answer(X))
+        return self._gate.shared(lambda: self._predict_proba(self._table_to_answer(X)))
 
     def predict_log_proba(self, X: Any) -> Array:
         """Natural logarithm of `predict_proba`; -inf where the probability is 0.
@@ -964,9 +988,20 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
             known = self._single.predict(x)
             if known is not UNKNOWN:
                 return known
+        return self._predict_one(x)
+
+    def _predict_one(self, x: Any) -> Any:
+        """Answer one row the long way."""
+        return self._gate.shared(lambda: self._label_of(x))
+
+    def _label_of(self, x: Any) -> Any:
         if not self._has_learnt():
             return None
         self._shorten()
+        if self._single is not None:
+            known = self._single.predict(x)
+            if known is not UNKNOWN:
+                return known
         label = self._labels.decode(self._predict(self._row_to_answer(x)))[0]
         return label.item() if isinstance(label, np.generic) else label
 
@@ -978,6 +1013,9 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
         x : array-like, shape (d,), or mapping
             The row; absent names are missing, names never learnt are ignored.
         """
+        return self._gate.shared(lambda: self._shares_of(x))
+
+    def _shares_of(self, x: Any) -> dict[Any, float]:
         if not self._has_learnt():
             return {}
         shares = self._predict_proba(self._row_to_answer(x))[0]
@@ -1014,7 +1052,9 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
         >>> model.score_samples([[0.0], [3.0]]).round(3)
         array([-0.919, -5.419])
         """
-        X, whole = self._checked(X)
+        return self._gate.shared(lambda: self._marginals(*self._checked(X)))
+
+    def _marginals(self, X: Array, whole: bool) -> Array:
         densities, held = self._densities(X, whole)
         balanced = self._state.options.balanced
         shares = (held > 0.0).astype(np.float64) if balanced else held
@@ -1058,7 +1098,9 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
         >>> model.novelty([[0.0], [9.0]]).round(2)
         array([0.79, 0.  ])
         """
-        X, whole = self._checked(X)
+        return self._gate.shared(lambda: self._p_values(*self._checked(X)))
+
+    def _p_values(self, X: Array, whole: bool) -> Array:
         if self._state.conformity is None:
             raise ValueError(
                 "novelty needs scores that are taken while the model learns: make it with "
@@ -1066,10 +1108,8 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
             )
         p = np.empty(len(X))
         write_p_values(self._state.conformity, self._densities(X, whole)[0], p)
-        nodes = np.empty(len(X), dtype=np.int64)
-        leaf_nodes(self._state.tree.nodes, X, nodes)
         tree = self._state.tree
-        p[tree.leaves.orphan[tree.nodes.leaf[nodes]] == 1] = 1.0
+        p[tree.leaves.orphan[tree.nodes.leaf[self._leaves_of(X)]] == 1] = 1.0
         return p
 
     def _densities(self, X: Array, whole: bool) -> tuple[Array, Array]:
@@ -1093,7 +1133,9 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
         ndarray of int64, shape (n,)
             Node ids.
         """
-        X, _ = self._checked(X)
+        return self._gate.shared(lambda: self._leaves_of(self._checked(X)[0]))
+
+    def _leaves_of(self, X: Array) -> Array:
         out = np.empty(len(X), dtype=np.int64)
         leaf_nodes(self._state.tree.nodes, X, out)
         return out
@@ -1139,6 +1181,10 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
         self._check_whole()
         check_binary_columns(self, X, self._order[self._state.options.n_numeric :])
         return self._internal(X)
+
+    def _answers(self, X: Array, whole: bool = False) -> Array:
+        """Labels of checked rows; ``whole`` as in `Batch`."""
+        return self._labels.decode(self._predict(X, whole))
 
     def _predict(self, X: Array, whole: bool = False) -> Array:
         """Class codes of checked rows; ``whole`` as in `Batch`."""
@@ -1219,7 +1265,9 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
         single = self._single
         enough = single is not None and single.holds and single.checked >= checked
         if not enough and compiles() and self._has_learnt() and self._state.began is None:
-            self._single = Single(self, checked)
+            single = self._single = Single(self, checked)
+        if single is not None and single.holds:
+            single.ready(checked)
 
     def __setattr__(self, name: str, value: Any) -> None:
         super().__setattr__(name, value)
@@ -1242,9 +1290,10 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
         old = len(self._order)
         if n_features > old:
             at = self._state.options.n_numeric
-            widen(self._state, n_features - old, self._sketch_size())
             new = np.arange(old, n_features)
-            self._order = np.concatenate([self._order[:at], new, self._order[at:]])
+            with self._state.changing():
+                widen(self._state, n_features - old, self._sketch_size())
+                self._order = np.concatenate([self._order[:at], new, self._order[at:]])
 
     # --- looking inside ---------------------------------------------------------------------
 
@@ -1282,7 +1331,7 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
         >>> model.leaf_impurity_
         0.375
         """
-        return weighted_impurity(inspection.leaf_masses(self._fitted()))
+        return self._gate.shared(lambda: weighted_impurity(inspection.leaf_masses(self._fitted())))
 
     @property
     def classes_per_leaf_(self) -> float:
@@ -1294,7 +1343,7 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
         >>> model.classes_per_leaf_
         2.0
         """
-        return mean_classes(inspection.leaf_masses(self._fitted()))
+        return self._gate.shared(lambda: mean_classes(inspection.leaf_masses(self._fitted())))
 
     @property
     def nbytes(self) -> int:
@@ -1304,6 +1353,9 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
     @property
     def tree_(self) -> TreeView:
         """The tree's nodes as arrays (copies)."""
+        return self._gate.shared(self._view)
+
+    def _view(self) -> TreeView:
         state = self._fitted()
         nodes, n = state.tree.nodes, int(state.tree.counters[N_NODES])
         inner = nodes.feature[:n] >= 0
@@ -1325,7 +1377,7 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
     @property
     def feature_importances_(self) -> Array:
         """Share of each column in what the splits have gained, see `mist.inspection`."""
-        return feature_importances(self)
+        return self._gate.shared(lambda: feature_importances(self))
 
     def explain(self, x: Any, *, top: int | None = 5) -> Explanation:
         """Say why one row gets its answer: the way to the leaf, and the evidence of each value.
@@ -1338,11 +1390,11 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
         >>> model.explain([2.0]).prediction
         'a'
         """
-        return explain(self, x, top=top)
+        return self._gate.shared(lambda: explain(self, x, top=top))
 
     def to_frame(self) -> DataFrame:
         """All nodes as a data frame, see `mist.inspection.to_frame`."""
-        return to_frame(self)
+        return self._gate.shared(lambda: to_frame(self))
 
     def leaf_summary(self) -> list[LeafRow]:
         """All leaves as rows of a table, from left to right.
@@ -1358,6 +1410,9 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
         >>> [(row.leaf, row.rows, row.classes) for row in model.leaf_summary()]
         [(0, 3.0, 2)]
         """
+        return self._gate.shared(self._leaf_rows)
+
+    def _leaf_rows(self) -> list[LeafRow]:
         state, tree = self._fitted(), self.tree_
         rules = inspection.rules(tree, self._column_names())
         rows = []
@@ -1395,6 +1450,9 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
         >>> print(model.export_text())
         leaf 0: 3 rows; a 2, b 1
         """
+        return self._gate.shared(lambda: self._text(max_classes))
+
+    def _text(self, max_classes: int) -> str:
         state = self._fitted()
         labels = self.classes_[self._labels.columns].tolist()
         return inspection.text(state, self.tree_, self._column_names(), labels, max_classes)
@@ -1409,10 +1467,10 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
         text = super().__repr__(N_CHAR_MAX)
         return f"{text}  # {size_of(self)}" if self._has_learnt() else text
 
-    def __getstate__(self) -> dict[str, Any]:
-        state = dict(super().__getstate__())
-        state.pop("_single", None)
-        return state
+    def _kept(self) -> dict[str, Any]:
+        if hasattr(self, "_state"):
+            self._state.check_whole()
+        return super()._kept()
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)

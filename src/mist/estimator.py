@@ -7,10 +7,12 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from mist.gate import Gated
+
 __all__ = ["Saveable", "size_of", "take_over", "without_trace"]
 
 
-class Saveable:
+class Saveable(Gated):
     """An estimator that can be written to a file."""
 
     def save(self, path: str | os.PathLike[str]) -> None:

@@ -19,6 +19,7 @@ from mist.classifier import Batch, MistClassifier
 from mist.companion import Companion
 from mist.engine.random import TREES, draw, resample
 from mist.estimator import Saveable, size_of, take_over, without_trace
+from mist.gate import uninterrupted
 from mist.inspection.importances import mean_importances
 from mist.labels import Labels
 from mist.merging import check_alike, check_partner, codes_in
@@ -191,8 +192,17 @@ class MistForest(ClassifierMixin, Saveable, BaseEstimator):
         fresh.partial_fit(X, y, sample_weight=sample_weight)
         if fresh._n_rows == 0:
             raise ValueError("every sample_weight is zero: there is nothing to learn")
-        take_over(self, fresh, _LEARNT)
+        self._gate.alone(lambda: self._take_place(fresh))
         return self
+
+    def _take_place(self, fresh: Self) -> None:
+        take_over(self, fresh, _LEARNT)
+        self._share_gate()
+
+    def _share_gate(self) -> None:
+        """Who looks at a tree waits for who lets the forest learn."""
+        for tree in getattr(self, "trees_", ()):
+            tree._gate = self._gate
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Learn more rows; labels never seen before are welcome.
@@ -217,7 +227,11 @@ class MistForest(ClassifierMixin, Saveable, BaseEstimator):
         ValueError
             As for `fit`; then nothing of the call is learnt.
         """
-        return self._absorb(self._admit(lambda tree: tree._admit(X, y, classes, sample_weight)))
+        return self._gate.alone(
+            lambda: self._absorb(
+                self._admit(lambda tree: tree._admit(X, y, classes, sample_weight))
+            )
+        )
 
     def prequential(self, X: Any, y: Any, sample_weight: Any = None) -> Array:
         """Test-then-train: predict each row with all trees, then let them learn it.
@@ -247,8 +261,10 @@ class MistForest(ClassifierMixin, Saveable, BaseEstimator):
         >>> MistForest(n_trees=3).prequential([[0.0], [9.0], [0.1], [9.1]], [0, 1, 0, 1])
         array([0, 0, 0, 1])
         """
-        return self._test_then_train(
-            self._admit(lambda tree: tree._admit(X, y, None, sample_weight, predict=True))
+        return self._gate.alone(
+            lambda: self._test_then_train(
+                self._admit(lambda tree: tree._admit(X, y, None, sample_weight, predict=True))
+            )
         )
 
     def _test_then_train(self, batch: Batch) -> Array:
@@ -256,11 +272,12 @@ class MistForest(ClassifierMixin, Saveable, BaseEstimator):
         for rows in gen_batches(len(batch.X), self._rows_at_once()):
             part = batch.part(rows)
             masses = self._masses
-            means, votes = mean_posterior(self._learn(part, predict=True))
-            for row in np.flatnonzero(votes == 0):
-                before = part.part(slice(row))
-                means[row] = self._frequencies(_added(masses, before))
-            places[rows] = self._with_features(means, part).argmax(axis=1)
+            with uninterrupted():
+                means, votes = mean_posterior(self._learn(part, predict=True))
+                for row in np.flatnonzero(votes == 0):
+                    before = part.part(slice(row))
+                    means[row] = self._frequencies(_added(masses, before))
+                places[rows] = self._with_features(means, part).argmax(axis=1)
         return self.classes_[places]
 
     def learn_many(self, X: Any, y: Any, sample_weight: Any = None, *, classes: Any = None) -> Self:
@@ -295,8 +312,10 @@ class MistForest(ClassifierMixin, Saveable, BaseEstimator):
         >>> model.predict_many({"size": [0.9, 8.5], "colour": [1, 2]})
         array(['cat', 'cow'], dtype='<U3')
         """
-        return self._absorb(
-            self._admit(lambda tree: tree._admit_many(X, y, sample_weight, classes))
+        return self._gate.alone(
+            lambda: self._absorb(
+                self._admit(lambda tree: tree._admit_many(X, y, sample_weight, classes))
+            )
         )
 
     def prequential_many(self, X: Any, y: Any, sample_weight: Any = None) -> Array:
@@ -316,8 +335,10 @@ class MistForest(ClassifierMixin, Saveable, BaseEstimator):
         ndarray, shape (n,)
             The prediction for every row, made before the row was learnt.
         """
-        return self._test_then_train(
-            self._admit(lambda tree: tree._admit_many(X, y, sample_weight, None, predict=True))
+        return self._gate.alone(
+            lambda: self._test_then_train(
+                self._admit(lambda tree: tree._admit_many(X, y, sample_weight, None, predict=True))
+            )
         )
 
     def learn_one(self, x: Any, y: Any, sample_weight: float = 1.0) -> Self:
@@ -336,12 +357,19 @@ class MistForest(ClassifierMixin, Saveable, BaseEstimator):
         -------
         self
         """
-        return self._absorb(self._admit(lambda tree: tree._admit_one(x, y, sample_weight)))
+        return self._gate.alone(
+            lambda: self._absorb(self._admit(lambda tree: tree._admit_one(x, y, sample_weight)))
+        )
 
     def _absorb(self, batch: Batch) -> Self:
         """Let the trees learn what was admitted, and the discriminant if there is one."""
-        self._learn(batch)
-        self._teach(batch)
+        # Ctrl-C waits for all trees: they have to learn the same rows.
+        at_once = _MOST_ROWS if self._companion is None else max(1, len(batch.X))
+        for start in range(0, len(batch.X), at_once):
+            part = batch.part(slice(start, start + at_once))
+            with uninterrupted():
+                self._learn(part)
+                self._teach(part)
         return self
 
     # --- merging ----------------------------------------------------------------------------
@@ -367,7 +395,7 @@ class MistForest(ClassifierMixin, Saveable, BaseEstimator):
             With random features: the discriminant on them is not merged.
         """
         self._fitted()
-        return self._fork(number)
+        return self._gate.shared(lambda: self._fork(number))
 
     def _fork(self, number: int, share: float = 0.0) -> Self:
         self._check_no_companion()
@@ -377,6 +405,7 @@ class MistForest(ClassifierMixin, Saveable, BaseEstimator):
         for tree in out.trees_[1:]:
             take_over(tree, out.trees_[0], _KNOWN)
         take_over(out, out.trees_[0], _KNOWN)
+        out._share_gate()
         out._companion = None
         out._masses, out._n_rows = np.zeros(len(self._masses)), 0
         return out
@@ -419,6 +448,9 @@ class MistForest(ClassifierMixin, Saveable, BaseEstimator):
         array(['a', 'b'], dtype='<U1')
         """
         check_partner(self, other)
+        return self._gate.alone(lambda: self._merge(other))
+
+    def _merge(self, other: Self) -> Self:
         with without_trace(self):
             self._check_options()
             if not hasattr(other, "trees_"):
@@ -508,6 +540,7 @@ class MistForest(ClassifierMixin, Saveable, BaseEstimator):
         """Trees that have learnt nothing, each with a seed of its own."""
         seed = seed_of(self.random_state)
         self.trees_ = [self.new_tree() for _ in range(self.n_trees)]
+        self._share_gate()
         for number, tree in enumerate(self.trees_):
             tree.random_state = int(draw(seed, TREES, number, 0, 0)) >> 1
         self._companion: Companion | None = None
@@ -594,7 +627,7 @@ class MistForest(ClassifierMixin, Saveable, BaseEstimator):
         NotFittedError
             If nothing was learnt yet.
         """
-        return self._winners(self._checked(X))
+        return self._gate.shared(lambda: self._winners(self._checked(X)))
 
     def _winners(self, X: Array) -> Array:
         """Most probable labels of checked rows."""
@@ -619,7 +652,7 @@ class MistForest(ClassifierMixin, Saveable, BaseEstimator):
         NotFittedError
             If nothing was learnt yet.
         """
-        return np.concatenate(list(self._means(self._checked(X))))
+        return self._gate.shared(lambda: np.concatenate(list(self._means(self._checked(X)))))
 
     def predict_many(self, X: Any) -> Array:
         """Most probable label of every row, with columns by name.
@@ -641,7 +674,7 @@ class MistForest(ClassifierMixin, Saveable, BaseEstimator):
         TypeError
             If the columns have no names.
         """
-        return self._winners(self._fitted()[0]._table_to_answer(X))
+        return self._gate.shared(lambda: self._winners(self._fitted()[0]._table_to_answer(X)))
 
     def predict_proba_many(self, X: Any) -> Array:
         """Probability of every class for every row, with columns by name.
@@ -656,7 +689,9 @@ class MistForest(ClassifierMixin, Saveable, BaseEstimator):
         ndarray of float64, shape (n, n_classes)
             Columns follow ``classes_``; every row sums to 1.
         """
-        return np.concatenate(list(self._means(self._fitted()[0]._table_to_answer(X))))
+        return self._gate.shared(
+            lambda: np.concatenate(list(self._means(self._fitted()[0]._table_to_answer(X))))
+        )
 
     def predict_log_proba(self, X: Any) -> Array:
         """Natural logarithm of `predict_proba`; -inf where the probability is 0.
@@ -699,6 +734,9 @@ class MistForest(ClassifierMixin, Saveable, BaseEstimator):
         >>> model.predict_proba_one({"size": 2.0})
         {'small': 1.0}
         """
+        return self._gate.shared(lambda: self._shares_of(x))
+
+    def _shares_of(self, x: Any) -> dict[Any, float]:
         if not self.__sklearn_is_fitted__():
             return {}
         (means,) = self._means(self.trees_[0]._row_to_answer(x))
@@ -797,6 +835,10 @@ class MistForest(ClassifierMixin, Saveable, BaseEstimator):
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
         text = super().__repr__(N_CHAR_MAX)
         return f"{text}  # {size_of(self)}" if self.__sklearn_is_fitted__() else text
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        self._share_gate()
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

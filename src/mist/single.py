@@ -14,10 +14,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from mist.engine.conformity import reserve_classes
-from mist.engine.growth import Split, grow
+from mist.engine.growth import Split, follow_up
 from mist.engine.handle import Handle
 from mist.engine.leafmodel import LeafModel
-from mist.engine.passage import answer
 from mist.engine.single import UNSURE, learner, predictor, told
 from mist.engine.state import reserve_codes
 from mist.engine.stream import DONE, FULL_CELLS, FULL_ITEMS
@@ -34,7 +33,6 @@ UNKNOWN: Any = object()
 
 _FLOAT = np.dtype(np.float64)
 _LABELS = frozenset({bool, int, float, str, np.str_, np.bool_, np.int64, np.int32, np.float64})
-_NOTHING: tuple[Split, ...] = ()
 
 
 class _Way(NamedTuple):
@@ -63,6 +61,7 @@ class Single:
         "answering",
         "checked",
         "codes",
+        "flags",
         "keyed",
         "known",
         "labels",
@@ -79,6 +78,7 @@ class Single:
 
     def __init__(self, model: MistClassifier, checked: bool) -> None:
         self.checked = checked
+        self.flags = model._gate.flags
         state = self.state = model._state
         self.rule = model._rule
         self.order = np.ascontiguousarray(model._order, dtype=np.int64)
@@ -103,24 +103,28 @@ class Single:
         """Whether no class has come since."""
         return self.known.columns is self.ranks
 
-    def _to_learn(self, handle: Handle) -> _Way:
-        """Find what learns rows in the layout of a handle."""
+    def ready(self, learning: bool) -> None:
+        """Find what learns or answers rows in the layout that the state has now."""
+        handle = self.state.handle
+        way = self.learning if learning else self.answering
+        if handle.layout is not way.layout:
+            (self._to_learn if learning else self._to_answer)(handle)
+
+    def _to_learn(self, handle: Handle) -> None:
         state = self.state
         # Some leaf models want to see rows before they are learnt once values are missing.
         met = state.missing is not None and type(state.kind).meet is not LeafModel.meet
         plain = self.checked and self.rule.split_test != "eprocess" and not state.trials and not met
         call, desk = learner(handle, *self._desk()) if plain else (None, None)
-        self.learning = way = _Way(handle.layout, call, desk)
-        return way
+        self.learning = _Way(handle.layout, call, desk)
 
-    def _to_answer(self, handle: Handle) -> _Way:
-        """Find what predicts rows in the layout of a handle."""
-        self.answering = way = _Way(handle.layout, *predictor(handle, *self._desk()))
-        return way
+    def _to_answer(self, handle: Handle) -> None:
+        self.answering = _Way(handle.layout, *predictor(handle, *self._desk()))
 
-    def _desk(self) -> tuple[Array, int, Array, bool]:
+    def _desk(self) -> tuple[Array, int, Array, bool, Array]:
         state = self.state
-        return self.order, state.options.n_numeric, self.ranks, state.missing is not None
+        holes = state.missing is not None
+        return self.order, state.options.n_numeric, self.ranks, holes, self.flags
 
     def _row(self, x: Any) -> Array | None:
         """The values of a plain row, else None."""
@@ -135,7 +139,13 @@ class Single:
             return None
 
     def learn(self, x: Any, y: Any, weight: Any) -> Any:
-        """Learn a row; returns the splits made, or None if nothing was learnt."""
+        """Learn a row.
+
+        Returns
+        -------
+        int or None
+            None if nothing was learnt; else what is left to be done, for `follow`, 0 for nothing.
+        """
         if type(weight) is not float or type(y) not in _LABELS:
             return None
         if type(x) is dict and not self.keyed:  # from now on the model has names
@@ -144,32 +154,29 @@ class Single:
         row = self._row(x)
         if code is None or row is None or self.known.columns is not self.ranks:
             return None
-        state = self.state
-        handle = state._handle or state.handle
-        way = self.learning
-        if handle.layout is not way.layout:
-            way = self._to_learn(handle)
-        if way.call is None:
+        # Others may change the state: whatever is not at hand is left to who has it alone.
+        handle, way = self.state._handle, self.learning
+        if handle is None or handle.layout is not way.layout or way.call is None:
             return None
         done = way.call(way.desk.address, handle.address, row, code, weight)
         if done == DONE:
-            return _NOTHING
-        if done == UNSURE:
+            return DONE
+        if done == UNSURE or told(done)[0] in (FULL_CELLS, FULL_ITEMS):
             return None
-        reason, detail = told(done)
-        if reason in (FULL_CELLS, FULL_ITEMS):
-            return None
-        return grow(state, self.rule, answer(state, reason, detail))
+        return done
+
+    def follow(self, done: int, splits: list[Split]) -> None:
+        """Do what a learnt row has left to be done; a split is put into the list."""
+        follow_up(self.state, self.rule, *told(done), splits)
+        self.ready(True)
 
     def predict(self, x: Any) -> Any:
         """The label of a row, or `UNKNOWN`."""
         row = self._row(x)
         if row is None or self.known.columns is not self.ranks:
             return UNKNOWN
-        state = self.state
-        handle = state._handle or state.handle
-        way = self.answering
-        if handle.layout is not way.layout:
-            way = self._to_answer(handle)
+        handle, way = self.state._handle, self.answering
+        if handle is None or handle.layout is not way.layout:
+            return UNKNOWN
         code = way.call(way.desk.address, handle.address, row)
         return UNKNOWN if code == UNSURE else self.labels[code]

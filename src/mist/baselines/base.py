@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mist.engine.compiled import summed
 from mist.estimator import Saveable, take_over, without_trace
+from mist.gate import uninterrupted
 from mist.labels import Labels
 from mist.rows import Array, check_classes, check_labels, check_rows, check_weights
 
@@ -93,7 +94,9 @@ class StreamClassifier(ClassifierMixin, Saveable, BaseEstimator, ABC):
         ValueError
             If the columns do not fit or a value is NaN or infinite; row and column are named.
         """
-        X = self._checked(X)
+        return self._gate.alone(lambda: self._labels_of(self._checked(X)))
+
+    def _labels_of(self, X: Array) -> Array:
         codes = [self._winners(self._scores(X[rows])) for rows in gen_batches(len(X), _BATCH)]
         return self._labels.decode(np.concatenate(codes))
 
@@ -118,7 +121,9 @@ class StreamClassifier(ClassifierMixin, Saveable, BaseEstimator, ABC):
         ValueError
             If the columns do not fit or a value is NaN or infinite; row and column are named.
         """
-        X = self._checked(X)
+        return self._gate.alone(lambda: self._shares_of(self._checked(X)))
+
+    def _shares_of(self, X: Array) -> Array:
         shares = np.zeros((len(X), len(self.classes_)))
         for rows in gen_batches(len(X), _BATCH):
             shares[rows, self._labels.columns] = softmax(self._scores(X[rows]), axis=1)
@@ -136,7 +141,7 @@ class StreamClassifier(ClassifierMixin, Saveable, BaseEstimator, ABC):
         fresh._learn(X, y, None, sample_weight)
         if not fresh.__sklearn_is_fitted__():
             raise ValueError("every sample_weight is zero: there is nothing to learn")
-        take_over(self, fresh, _LEARNT)
+        self._gate.alone(lambda: take_over(self, fresh, _LEARNT))
         return self
 
     def _learn(
@@ -172,7 +177,8 @@ class StreamClassifier(ClassifierMixin, Saveable, BaseEstimator, ABC):
         for start in range(0, len(X), _BATCH):
             rows = slice(start, start + _BATCH)
             scores = np.full((len(X[rows]) if predict else 0, n_codes), -np.inf)
-            self._run(X[rows], codes[rows], weights[rows], n_known, scores)
+            with uninterrupted():
+                self._run(X[rows], codes[rows], weights[rows], n_known, scores)
             known = np.maximum.accumulate(np.append(n_known, 1 + codes[rows]))
             if predict:
                 _keep_finite(scores, np.arange(n_codes) < known[:-1, None])
@@ -182,6 +188,9 @@ class StreamClassifier(ClassifierMixin, Saveable, BaseEstimator, ABC):
 
     def _prequential(self, X: Any, y: Any, sample_weight: Any) -> Array:
         """Labels predicted before each row was learnt; the first of all where none was known."""
+        return self._gate.alone(lambda: self._labels_before(X, y, sample_weight))
+
+    def _labels_before(self, X: Any, y: Any, sample_weight: Any) -> Array:
         batches = self._learn(X, y, None, sample_weight, predict=True)
         answers = []
         for scores in batches:
@@ -192,6 +201,9 @@ class StreamClassifier(ClassifierMixin, Saveable, BaseEstimator, ABC):
 
     def _prequential_proba(self, X: Any, y: Any, sample_weight: Any) -> Array:
         """Class probabilities before each row was learnt; zeros where no class was known."""
+        return self._gate.alone(lambda: self._shares_before(X, y, sample_weight))
+
+    def _shares_before(self, X: Any, y: Any, sample_weight: Any) -> Array:
         batches = self._learn(X, y, None, sample_weight, predict=True)
         scores = np.concatenate(batches)
         shares = np.zeros_like(scores)
@@ -291,7 +303,7 @@ class WeightedStreamClassifier(StreamClassifier):
         ValueError
             As for `fit`; then nothing of the call is learnt.
         """
-        self._learn(X, y, classes, sample_weight)
+        self._gate.alone(lambda: self._learn(X, y, classes, sample_weight))
         return self
 
     def prequential(self, X: Any, y: Any, sample_weight: Any = None) -> Array:
@@ -367,7 +379,7 @@ class UnweightedStreamClassifier(StreamClassifier):
         ValueError
             As for `fit`; then nothing of the call is learnt.
         """
-        self._learn(X, y, classes, None)
+        self._gate.alone(lambda: self._learn(X, y, classes, None))
         return self
 
     def prequential(self, X: Any, y: Any) -> Array:

@@ -374,6 +374,9 @@ class RandomFeatureLDA(WeightedStreamClassifier):
         >>> bool((parts[0].merge(parts[1]).predict(X) == y).mean() > 0.9)
         True
         """
+        return self._gate.alone(lambda: self._merge(other))
+
+    def _merge(self, other: RandomFeatureLDA) -> Self:
         check_is_fitted(self)
         check_is_fitted(other)
         mine, theirs = self._state, other._state

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -93,7 +94,8 @@ def check_output(path: Path | None, sources: Iterable[Path] = ()) -> None:
     Raises
     ------
     ValueError
-        If the folder does not exist, the path is a folder, or it is the file that is read.
+        If the folder does not exist or is read-only, the path is a folder, or it is the file that
+        is read.
     """
     if path is None:
         return
@@ -101,6 +103,10 @@ def check_output(path: Path | None, sources: Iterable[Path] = ()) -> None:
         raise ValueError(f"cannot write {str(path)!r}: there is no folder {str(path.parent)!r}")
     if path.is_dir():
         raise ValueError(f"cannot write {str(path)!r}: it is a folder")
+    if not os.access(path.parent, os.W_OK):
+        raise ValueError(
+            f"cannot write {str(path)!r}: nothing may be written to the folder {str(path.parent)!r}"
+        )
     if path.exists() and any(path.samefile(source) for source in sources if source.exists()):
         raise ValueError(f"cannot write {str(path)!r}: it is a file that is read")
 

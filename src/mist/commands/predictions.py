@@ -10,7 +10,12 @@ from io import TextIOWrapper
 from pathlib import Path
 from typing import Any
 
+from mist.files import naming
+
 __all__ = ["Predictions", "open_predictions"]
+
+
+_KEPT = "a checkpoint, if there is one, is as it was, and the same command goes on from there"
 
 
 class Predictions:
@@ -20,10 +25,13 @@ class Predictions:
     ----------
     handle : TextIOWrapper or None
         The open file.
+    path : Path
+        Its name, for error messages.
     """
 
-    def __init__(self, handle: TextIOWrapper | None) -> None:
+    def __init__(self, handle: TextIOWrapper | None, path: Path = Path()) -> None:
         self._handle = handle
+        self._path = path
         self._writer = None if handle is None else csv.writer(handle)
 
     def write(
@@ -31,19 +39,22 @@ class Predictions:
     ) -> None:
         """Write one line for each of the rows; `predictions` has one sequence a model."""
         if self._writer is not None:
-            self._writer.writerows(zip(rows, labels, *predictions, strict=True))
+            with naming(self._path, _KEPT):
+                self._writer.writerows(zip(rows, labels, *predictions, strict=True))
 
     def flush(self) -> None:
         """Let others see what was written."""
         if self._handle is not None:
-            self._handle.flush()
+            with naming(self._path, _KEPT):
+                self._handle.flush()
 
     def length(self) -> int:
         """Bytes of the file, all of them on the disk."""
         if self._handle is None:
             return 0
-        self._handle.flush()
-        os.fsync(self._handle.fileno())
+        with naming(self._path, _KEPT):
+            self._handle.flush()
+            os.fsync(self._handle.fileno())
         return os.fstat(self._handle.fileno()).st_size
 
 
@@ -80,9 +91,9 @@ def open_predictions(
         yield Predictions(None)
         return
     if kept is None:
-        with path.open("w", newline="", encoding="utf-8") as handle:
+        with _open(path, "w") as handle:
             csv.writer(handle).writerow(["row", "label", *models])
-            yield Predictions(handle)
+            yield Predictions(handle, path)
         return
     if not path.is_file() or path.stat().st_size < kept:
         raise ValueError(
@@ -91,5 +102,15 @@ def open_predictions(
         )
     # Lines behind the checkpoint are of rows that come again.
     os.truncate(path, kept)
-    with path.open("a", newline="", encoding="utf-8") as handle:
-        yield Predictions(handle)
+    with _open(path, "a") as handle:
+        yield Predictions(handle, path)
+
+
+@contextmanager
+def _open(path: Path, mode: str) -> Iterator[TextIOWrapper]:
+    handle: TextIOWrapper = path.open(mode, newline="", encoding="utf-8")  # type: ignore[assignment]
+    try:
+        yield handle
+    finally:
+        with naming(path, _KEPT):
+            handle.close()

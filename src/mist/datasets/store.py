@@ -48,11 +48,22 @@ def cache_folder() -> Path:
     -------
     Path
         ``%LOCALAPPDATA%\mist`` on Windows, else ``$XDG_CACHE_HOME/mist`` or ``~/.cache/mist``.
+
+    Raises
+    ------
+    DatasetError
+        If there is no home folder.
     """
     named = os.environ.get("LOCALAPPDATA" if sys.platform == "win32" else "XDG_CACHE_HOME", "")
     # The XDG specification: a relative path is to be ignored.
-    base = Path(named) if named and Path(named).is_absolute() else Path.home() / ".cache"
-    return base / "mist"
+    if named and Path(named).is_absolute():
+        return Path(named) / "mist"
+    try:
+        return Path.home() / ".cache" / "mist"
+    except RuntimeError:
+        raise DatasetError(
+            f"there is no home folder to keep data sets in: let {ENVIRONMENT} name a folder"
+        ) from None
 
 
 def locate(entry: Entry) -> tuple[str, Path] | None:
@@ -68,7 +79,8 @@ def locate(entry: Entry) -> tuple[str, Path] | None:
     tuple of str and Path, or None
         ``"MIST_DATA"`` or ``"cache"`` and the path; None if it is in neither.
     """
-    for place, folder in ((ENVIRONMENT, data_folder()), ("cache", cache_folder())):
+    for place, find in ((ENVIRONMENT, data_folder), ("cache", cache_folder)):
+        folder = find()
         if folder is not None and (folder / entry.file).is_file():
             return place, folder / entry.file
     return None

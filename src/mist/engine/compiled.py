@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from contextlib import suppress
 from functools import cache, update_wrapper
@@ -52,6 +53,35 @@ def forget_old_code(folder: str) -> None:
         stamp.touch()
 
 
+@cache
+def _tell_that_nothing_is_kept(why: str) -> None:
+    warnings.warn(
+        f"compiled code cannot be kept on disk ({why}), so every process compiles anew, which "
+        "takes minutes: let NUMBA_CACHE_DIR name a folder that can be written to",
+        stacklevel=2,
+    )
+
+
+def _keep(dispatcher: Any) -> None:
+    """Keep what a dispatcher compiles on disk, where that can be."""
+    try:
+        dispatcher.enable_caching()
+    except RuntimeError:
+        _tell_that_nothing_is_kept("no folder for it can be written to")
+        return
+    kept = dispatcher._cache
+    save = kept.save_overload
+
+    def save_if_possible(signature: Any, compiled: Any) -> None:
+        try:
+            save(signature, compiled)
+        except OSError as error:
+            _tell_that_nothing_is_kept(f"{kept.cache_path}: {error.strerror}")
+
+    kept.save_overload = save_if_possible
+    forget_old_code(kept.cache_path)
+
+
 _ONE_AT_A_TIME = RLock()
 
 
@@ -86,8 +116,8 @@ class Compiled:
         """Numba's dispatcher for calls from Python."""
         with _ONE_AT_A_TIME:
             if self._whole is None:
-                self._whole = _dispatcher(self.py_func, cache=True, **self._options)
-                forget_old_code(self._whole.stats.cache_path)
+                self._whole = _dispatcher(self.py_func, **self._options)
+                _keep(self._whole)
         return self._whole
 
     @property
@@ -115,7 +145,7 @@ def compiles() -> bool:
 
 def _compiled(**options: Any) -> Callable[[Any], Any]:
     # Nothing is handed to C code as a function pointer, so no wrapper for that is compiled.
-    options |= {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
+    options = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True, **options}
 
     def decorate(function: Any) -> Any:
         return Compiled(function, **options) if compiles() else function
@@ -133,6 +163,9 @@ Numba.
 
 allocating = _compiled(_nrt=True)
 """As `exact`, for functions that make arrays, or call others that do: not for every row."""
+
+undivided = _compiled(_nrt=True, nogil=False)
+"""As `allocating`, but Python's lock is kept: for a few microseconds no other thread comes in."""
 
 inlined = _compiled(forceinline=True, _nrt=False)
 """As `exact`, for what every row goes through: a call would copy all arrays' records."""

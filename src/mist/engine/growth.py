@@ -13,7 +13,7 @@ from mist.engine.confseq import leaf_radius, noise
 from mist.engine.criterion import best_splits, most_gain, radius, squared_scale
 from mist.engine.inheritance import split_leaf
 from mist.engine.likelihood import LEAST_GAIN, likelihood_splits
-from mist.engine.passage import advance
+from mist.engine.passage import advance, answer
 from mist.engine.precision import routing_thresholds
 from mist.engine.random import COLUMNS, uniform
 from mist.engine.state import (
@@ -25,7 +25,7 @@ from mist.engine.state import (
     reserve_codes,
     reserve_missing,
 )
-from mist.engine.stream import first_missing, predict_rows
+from mist.engine.stream import TEND, first_missing, predict_rows
 
 Array = np.ndarray[Any, Any]
 
@@ -95,18 +95,19 @@ def learn(
     ranks: Array,
     out: Array | None,
     shares: Array | None = None,
+    made: list[Split] | None = None,
 ) -> list[Split]:
     """Learn rows one after another; with ``out`` given, predict each before it is learnt.
 
     Parameters and shapes as in `mist.engine.stream.run`, but ``X`` may hold NaN, if it is not
-    said to be ``whole``.
+    said to be ``whole``. Splits are put into the list ``made`` as they come, if it is given.
 
     Returns
     -------
     list of Split
         Splits made on the way, features in internal order.
     """
-    splits: list[Split] = []
+    splits = [] if made is None else made
     if state.options.balanced:
         reserve_codes(state, len(ranks))
     if state.conformity is not None:
@@ -134,7 +135,8 @@ def learn(
             elif hole > row:
                 end = hole
         if state.missing is not None:
-            end = row + state.kind.meet(state, X[row:end], weights[row:end])
+            with state.changing():
+                end = row + state.kind.meet(state, X[row:end], weights[row:end])
         while row < end:
             first = row
             row, leaf = advance(
@@ -149,8 +151,9 @@ def learn(
                 notes if state.trials else None,
             )
             if state.trials:
-                trials.follow(state, X, codes, weights, ranks, notes, first, row)
-            splits += grow(state, rule, leaf)
+                with state.changing():
+                    trials.follow(state, X, codes, weights, ranks, notes, first, row)
+            grow(state, rule, leaf, splits)
     return splits
 
 
@@ -175,31 +178,40 @@ def _glance(state: State, rule: SplitRule) -> Glance:
     )
 
 
-def grow(state: State, rule: SplitRule, leaf: int) -> list[Split]:
-    """Attempt to split a leaf, or none if it is -1; returns the split that was made, if any."""
-    made = attempt(state, rule, leaf) if leaf >= 0 else None
-    if made and state.conformity is not None:
-        count_masses(state.tree, state.conformity.held)
-    return [made] if made else []
+def grow(state: State, rule: SplitRule, leaf: int, splits: list[Split]) -> None:
+    """Attempt to split a leaf, or none if it is -1; a split that was made is put into the list."""
+    if leaf < 0:
+        return
+    with state.changing():
+        made = attempt(state, rule, leaf)
+        if made and state.conformity is not None:
+            count_masses(state.tree, state.conformity.held)
+        splits += [made] if made else []
 
 
-def split_where_due(state: State, rule: SplitRule) -> list[Split]:
+def follow_up(state: State, rule: SplitRule, reason: int, detail: int, splits: list[Split]) -> None:
+    """Do what the loop came back for with a row, as `grow`, unless others have done it since."""
+    tree = state.tree
+    if reason == TEND:
+        outdated = tree.cells.leaf[detail] < 0
+    else:
+        tried = math.floor(tree.leaves.rows[detail] / state.options.grace_period)
+        outdated = tried <= tree.leaves.tried[detail]
+    if not outdated:
+        grow(state, rule, answer(state, reason, detail), splits)
+
+
+def split_where_due(state: State, rule: SplitRule, splits: list[Split]) -> None:
     """Attempt to split every leaf whose rows have passed a multiple of the grace period.
 
     However many multiples have been passed, each leaf is examined once: what a merge has
-    added is looked at as a whole.
-
-    Returns
-    -------
-    list of Split
-        Splits made, features in internal order.
+    added is looked at as a whole. Splits that were made are put into the list.
     """
-    leaves, splits = state.tree.leaves, []
+    leaves = state.tree.leaves
     for leaf in range(int(state.tree.counters[N_LEAVES])):
         if leaves.rows[leaf] // state.options.grace_period > leaves.tried[leaf]:
-            splits += grow(state, rule, leaf)
+            grow(state, rule, leaf, splits)
             leaves = state.tree.leaves
-    return splits
 
 
 def _predict_one(

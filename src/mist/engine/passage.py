@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from mist.engine.state import State, reserve_cells, reserve_items, widen_block
-from mist.engine.stream import ATTEMPT, FULL_CELLS, FULL_ITEMS, TEND, Notes, run
+from mist.engine.stream import ATTEMPT, DONE, FULL_CELLS, FULL_ITEMS, Notes, run
 
 Array = np.ndarray[Any, Any]
 
@@ -40,6 +40,13 @@ def advance(
 
 def answer(state: State, reason: int, detail: int) -> int:
     """Do what the loop came back for; returns the leaf that is due for a split attempt or -1."""
+    if reason in (DONE, ATTEMPT):
+        return detail if reason == ATTEMPT else -1
+    with state.changing():
+        return _attend(state, reason, detail)
+
+
+def _attend(state: State, reason: int, detail: int) -> int:
     if reason == FULL_CELLS:
         reserve_cells(state, 1)
         state.kind.reserve_row(state)
@@ -49,10 +56,10 @@ def answer(state: State, reason: int, detail: int) -> int:
             widen_block(state, ~detail)
         else:
             reserve_items(state, detail)
-    elif reason == TEND:
+    else:
         state.kind.tend(state, detail)
         return _due(state, int(state.tree.cells.leaf[detail]))
-    return detail if reason == ATTEMPT else -1
+    return -1
 
 
 def _due(state: State, leaf: int) -> int:

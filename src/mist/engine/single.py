@@ -13,9 +13,10 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from mist.engine.compiled import allocating, inlined
+from mist.engine.compiled import inlined, undivided
 from mist.engine.handle import Address, Handle, parts_of
 from mist.engine.stream import predict_rows, run
+from mist.gate import ALONE
 from mist.limits import LARGEST, LARGEST_WEIGHT
 
 Array = np.ndarray[Any, Any]
@@ -74,9 +75,9 @@ def _take(x, order, n_numeric, row):
     return good, whole
 
 
-@allocating
+@undivided
 def learn_row(desk, handle, x, code, w):
-    """Learn a row if it is plain.
+    """Learn a row if it is plain, and nobody else is at the model.
 
     Parameters
     ----------
@@ -97,7 +98,12 @@ def learn_row(desk, handle, x, code, w):
         `UNSURE`, or the detail with which `mist.engine.stream.run` came back times 8, plus the
         reason.
     """
-    run_at, order, n_numeric, ranks, holes = parts_of(desk)
+    run_at, order, n_numeric, ranks, holes, flags = parts_of(desk)
+    busy = np.int64(0)
+    for k in range(flags.size):
+        busy |= flags[k]
+    if busy != 0:
+        return UNSURE
     row, codes, weights = np.empty((1, order.size)), np.empty(1, np.int64), np.empty(1)
     good, whole = _take(x, order, n_numeric, row)
     if not (good and (whole or holes) and 0.0 < w <= LARGEST_WEIGHT):
@@ -110,7 +116,7 @@ def learn_row(desk, handle, x, code, w):
     return detail * _REASONS + reason
 
 
-@allocating
+@undivided
 def predict_row(desk, handle, x):
     """Class code of a row, or `UNSURE`; -1 where nothing is known.
 
@@ -121,7 +127,9 @@ def predict_row(desk, handle, x):
     handle, x
         As for `learn_row`.
     """
-    predict_at, order, n_numeric, ranks, holes = parts_of(desk)
+    predict_at, order, n_numeric, ranks, holes, flags = parts_of(desk)
+    if flags[ALONE] != 0:
+        return UNSURE
     row, out = np.empty((1, order.size)), np.empty(1, np.int64)
     good, whole = _take(x, order, n_numeric, row)
     if not (good and (whole or holes)):
@@ -138,7 +146,9 @@ _ROW = types.Array(types.float64, 1, "A")
 _WAY = tuple[Any, Handle]
 
 
-def learner(handle: Handle, order: Array, n_numeric: int, ranks: Array, holes: bool) -> _WAY:
+def learner(
+    handle: Handle, order: Array, n_numeric: int, ranks: Array, holes: bool, flags: Array
+) -> _WAY:
     """The way into `learn_row` for the layout of a handle, and the desk that goes with it.
 
     Parameters
@@ -153,18 +163,22 @@ def learner(handle: Handle, order: Array, n_numeric: int, ranks: Array, holes: b
         Place of each class among the sorted labels.
     holes : bool
         Whether a row with missing values is plain, too.
+    flags : ndarray of int64
+        Who is at the model, see `mist.gate.Gate`.
     """
     row, codes, weights = np.empty((1, 1)), np.empty(1, np.int64), np.empty(1)
     at = handle.layout.address(run, (row, codes, weights, 0, codes, None, None, None))
-    desk = Handle((at, order, n_numeric, ranks, holes))
+    desk = Handle((at, order, n_numeric, ranks, holes, flags))
     return learn_row.whole.compile((desk.layout.type, _ANY, _ROW, types.int64, types.float64)), desk
 
 
-def predictor(handle: Handle, order: Array, n_numeric: int, ranks: Array, holes: bool) -> _WAY:
+def predictor(
+    handle: Handle, order: Array, n_numeric: int, ranks: Array, holes: bool, flags: Array
+) -> _WAY:
     """The way into `predict_row`, and the desk that goes with it, as for `learner`."""
     row, codes = np.empty((1, 1)), np.empty(1, np.int64)
     at = handle.layout.address(predict_rows, (row, codes, codes, None, True if holes else None))
-    desk = Handle((at, order, n_numeric, ranks, holes))
+    desk = Handle((at, order, n_numeric, ranks, holes, flags))
     return predict_row.whole.compile((desk.layout.type, _ANY, _ROW)), desk
 
 

@@ -8,6 +8,8 @@ predictor keeps beside them is told in `mist.engine.leafmodel`.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
 from functools import cache
 from typing import Any, ClassVar, NamedTuple
@@ -20,6 +22,7 @@ from mist.engine.compiled import allocating, exact, inlined
 from mist.engine.handle import Handle, kind_of_value
 from mist.engine.leafmodel import LeafModel, kind_of, view_of
 from mist.engine.records import new_records
+from mist.gate import uninterrupted
 
 Array = np.ndarray[Any, Any]
 
@@ -195,6 +198,7 @@ class State:
     # Of a fork that began with parts of mixtures, by leaf and code: masses and weights of those.
     carried: dict[tuple[int, int], Array] | None = None
     _handle: ClassVar[Handle | None] = None
+    _torn: ClassVar[bool] = False
     _kinds: ClassVar[dict[str, Any]]
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -205,6 +209,7 @@ class State:
         super().__setattr__(name, value)
 
     def __getstate__(self) -> dict[str, Any]:
+        self.check_whole()
         return {f.name: getattr(self, f.name) for f in fields(self)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -215,10 +220,29 @@ class State:
         """The arrays as compiled functions take them, until one of them is replaced."""
         handle: Handle | None = self._handle
         if handle is None:
+            self.check_whole()
             parts = tuple(getattr(self, name) for name in _PARTS)
             handle = Handle(parts, [self._kind_of(name) for name in _PARTS])
             vars(self)["_handle"] = handle
         return handle
+
+    @contextmanager
+    def changing(self) -> Iterator[None]:
+        """Change arrays that belong together: Ctrl-C waits, and after an error nobody goes on."""
+        with uninterrupted():
+            try:
+                yield
+            except BaseException:
+                vars(self).update(_torn=True, _handle=None)
+                raise
+
+    def check_whole(self) -> None:
+        """Refuse to go on with arrays that do not belong together."""
+        if self._torn:
+            raise RuntimeError(
+                "an error, such as a lack of memory, broke off a change of this model, which can "
+                "no longer be used: load the last saved one, or fit it anew"
+            )
 
     def _kind_of(self, name: str) -> Any:
         """What the type of a part in compiled code depends on, found once for each that is set."""

@@ -21,6 +21,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from mist.engine.records import Records
+from mist.gate import Gated
 from mist.persistence.registry import class_of, name_of
 
 Array = np.ndarray[Any, Any]
@@ -160,7 +161,8 @@ class Encoder:
                 raise TypeError(
                     f"{where} and {there} are the same object, and files hold each object once"
                 )
-            attributes = dict(value.__getstate__() or {})
+            kept = value._kept if isinstance(value, Gated) else value.__getstate__
+            attributes = dict(kept() or {})
         if isinstance(value, BaseEstimator):
             parameters = value.get_params(deep=False)
             attributes = {k: v for k, v in attributes.items() if k not in parameters}

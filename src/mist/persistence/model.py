@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from sklearn.base import BaseEstimator
 
 from mist import __version__
+from mist.gate import Gated
 from mist.persistence.codec import Decoder, Encoder, Unreadable
 from mist.persistence.container import MOST_BYTES, Contents, read_contents, write_contents
 from mist.persistence.sound import check_sound
@@ -69,8 +70,15 @@ def save(model: Any, path: str | os.PathLike[str], *, attachment: Any = None) ->
     name = type(model).__name__
     if not isinstance(model, BaseEstimator):
         raise TypeError(f"a {name} is no model; give what is to be kept beside one as attachment")
+    if isinstance(model, Gated):
+        model._gate.shared(lambda: _write(model, Path(path), attachment))
+    else:
+        _write(model, Path(path), attachment)
+
+
+def _write(model: Any, path: Path, attachment: Any) -> None:
     encoder = Encoder()
-    encoded = encoder.encode(model, name)
+    encoded = encoder.encode(model, type(model).__name__)
     classes = getattr(model, "classes_", None)
     header = {
         "library": __version__,
@@ -79,7 +87,7 @@ def save(model: Any, path: str | os.PathLike[str], *, attachment: Any = None) ->
         "model": encoded,
         "attachment": encoder.encode(attachment, "attachment"),
     }
-    write_contents(Path(path), header, encoder.arrays)
+    write_contents(path, header, encoder.arrays)
 
 
 def load(path: str | os.PathLike[str], *, max_bytes: int = MOST_BYTES) -> Any:

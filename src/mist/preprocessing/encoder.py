@@ -160,7 +160,7 @@ class StreamEncoder(TransformerMixin, Saveable, BaseEstimator):
             categories than ``max_categories``; the message names column and row.
         """
         fresh = type(self)(**self.get_params(deep=False)).partial_fit(X)
-        take_over(self, fresh, _LEARNT)
+        self._gate.alone(lambda: take_over(self, fresh, _LEARNT))
         return self
 
     def partial_fit(self, X: Any, y: Any = None) -> Self:
@@ -182,6 +182,10 @@ class StreamEncoder(TransformerMixin, Saveable, BaseEstimator):
         ValueError
             As for `fit`; then nothing of the call is learnt.
         """
+        self._gate.alone(lambda: self._learn_rows(X))
+        return self
+
+    def _learn_rows(self, X: Any) -> None:
         with without_trace(self):
             self._start()
             table = self._table(X, reset=not self._columns)
@@ -194,7 +198,6 @@ class StreamEncoder(TransformerMixin, Saveable, BaseEstimator):
                     )
             self._columns = list(table)
             self._learn(table)
-        return self
 
     def learn_many(self, X: Any) -> Self:
         """Learn rows whose columns have names: they may appear, vanish and come in any order.
@@ -215,6 +218,10 @@ class StreamEncoder(TransformerMixin, Saveable, BaseEstimator):
         ValueError
             As for `fit`; then nothing of the call is learnt.
         """
+        self._gate.alone(lambda: self._learn_named(X))
+        return self
+
+    def _learn_named(self, X: Any) -> None:
         with without_trace(self):
             self._start()
             table = named_columns(X, "learning")
@@ -227,7 +234,6 @@ class StreamEncoder(TransformerMixin, Saveable, BaseEstimator):
             else:
                 self.__dict__.pop("feature_names_in_", None)
             self._learn(table)
-        return self
 
     def learn_one(self, x: Mapping[Any, Any]) -> Self:
         """Learn one row, given by name.
@@ -427,7 +433,7 @@ class StreamEncoder(TransformerMixin, Saveable, BaseEstimator):
     def _rows(self, X: Any) -> Array:
         """What `transform` returns, before scikit-learn may make a frame of it."""
         check_is_fitted(self)
-        return self._encoded(self._table(X, reset=False))
+        return self._gate.shared(lambda: self._encoded(self._table(X, reset=False)))
 
     def transform_many(self, X: Any) -> Array:
         """Turn rows into numbers, with columns by name.
@@ -453,8 +459,12 @@ class StreamEncoder(TransformerMixin, Saveable, BaseEstimator):
         """
         check_is_fitted(self)
         table = named_columns(X, "encoding")
-        self._check_names(table)
-        return self._encoded(table)
+
+        def encode() -> Array:
+            self._check_names(table)
+            return self._encoded(table)
+
+        return self._gate.shared(encode)
 
     def transform_one(self, x: Mapping[Any, Any]) -> dict[str, float]:
         """Turn one row, given by name, into numbers.
@@ -475,6 +485,9 @@ class StreamEncoder(TransformerMixin, Saveable, BaseEstimator):
         >>> encoder.transform_one({"size": 3, "coat": "long"})
         {'size': 3.0, 'coat=long': 1.0}
         """
+        return self._gate.shared(lambda: self._row_of(x))
+
+    def _row_of(self, x: Mapping[Any, Any]) -> dict[str, float]:
         row = self.transform_many({name: [value] for name, value in x.items()})[0]
         return dict(zip(self._names(), row.tolist(), strict=True))
 

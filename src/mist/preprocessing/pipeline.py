@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from typing import Any, Self
+from collections.abc import Callable, Mapping
+from typing import Any, Self, TypeVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
@@ -17,6 +16,8 @@ from mist.preprocessing.encoder import StreamEncoder
 from mist.tables import Array
 
 __all__ = ["StreamPipeline"]
+
+_T = TypeVar("_T")
 
 _LEARNT = ("encoder_", "model_")
 
@@ -104,7 +105,7 @@ class StreamPipeline(ClassifierMixin, Saveable, BaseEstimator):
         fresh.partial_fit(X, y, sample_weight=sample_weight)
         if not fresh.__sklearn_is_fitted__():
             raise ValueError("every sample_weight is zero: there is nothing to learn")
-        take_over(self, fresh, _LEARNT)
+        self._gate.alone(lambda: take_over(self, fresh, _LEARNT))
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
@@ -130,8 +131,11 @@ class StreamPipeline(ClassifierMixin, Saveable, BaseEstimator):
         ValueError
             What the encoder and the model refuse; then nothing of the call is learnt.
         """
-        with self._growing() as encoder:
+
+        def learn(encoder: StreamEncoder) -> None:
             self._learn(encoder.partial_fit(X)._rows(X), y, classes, sample_weight)
+
+        self._grow(learn)
         return self
 
     def learn_many(self, X: Any, y: Any, sample_weight: Any = None, *, classes: Any = None) -> Self:
@@ -157,8 +161,11 @@ class StreamPipeline(ClassifierMixin, Saveable, BaseEstimator):
         ValueError
             What the encoder and the model refuse; then nothing of the call is learnt.
         """
-        with self._growing() as encoder:
+
+        def learn(encoder: StreamEncoder) -> None:
             self._learn(encoder.learn_many(X).transform_many(X), y, classes, sample_weight)
+
+        self._grow(learn)
         return self
 
     def learn_one(self, x: Mapping[Any, Any], y: Any, sample_weight: float = 1.0) -> Self:
@@ -198,8 +205,9 @@ class StreamPipeline(ClassifierMixin, Saveable, BaseEstimator):
             The model's prediction for every row before it learnt the row. The encoder has taken
             in the categories of all rows before; labels it never sees.
         """
-        with self._growing() as encoder:
-            return self._test_then_train(encoder.partial_fit(X)._rows(X), y, sample_weight)
+        return self._grow(
+            lambda encoder: self._test_then_train(encoder.partial_fit(X)._rows(X), y, sample_weight)
+        )
 
     def prequential_many(self, X: Any, y: Any, sample_weight: Any = None) -> Array:
         """`prequential` with columns by name.
@@ -218,12 +226,17 @@ class StreamPipeline(ClassifierMixin, Saveable, BaseEstimator):
         ndarray, shape (n,)
             The model's prediction for every row before it learnt the row.
         """
-        with self._growing() as encoder:
-            return self._test_then_train(encoder.learn_many(X).transform_many(X), y, sample_weight)
+        return self._grow(
+            lambda encoder: self._test_then_train(
+                encoder.learn_many(X).transform_many(X), y, sample_weight
+            )
+        )
 
-    @contextmanager
-    def _growing(self) -> Iterator[StreamEncoder]:
-        """The encoder, which forgets what it learnt in the block if that fails."""
+    def _grow(self, learn: Callable[[StreamEncoder], _T]) -> _T:
+        """Let encoder and model learn; the encoder forgets what it learnt if that fails."""
+        return self._gate.alone(lambda: self._grow_alone(learn))
+
+    def _grow_alone(self, learn: Callable[[StreamEncoder], _T]) -> _T:
         with without_trace(self):
             if not hasattr(self, "encoder_"):
                 if self.encoder is not None and not hasattr(self.encoder, "transform_many"):
@@ -234,7 +247,7 @@ class StreamPipeline(ClassifierMixin, Saveable, BaseEstimator):
                 self.encoder_ = StreamEncoder() if self.encoder is None else clone(self.encoder)
                 self.model_ = clone(self._model())
             with without_trace(self.encoder_):
-                yield self.encoder_
+                return learn(self.encoder_)
 
     def _model(self) -> Any:
         if self.model is not None:
@@ -303,7 +316,7 @@ class StreamPipeline(ClassifierMixin, Saveable, BaseEstimator):
         NotFittedError
             If nothing was learnt yet.
         """
-        return self._answer("predict", self._fitted().encoder_._rows(X))
+        return self._gate.shared(lambda: self._answer("predict", self._fitted().encoder_._rows(X)))
 
     def predict_proba(self, X: Any) -> Array:
         """Probability of every class for every row.
@@ -318,7 +331,9 @@ class StreamPipeline(ClassifierMixin, Saveable, BaseEstimator):
         ndarray of float64, shape (n, n_classes)
             Columns follow ``classes_``.
         """
-        return self._answer("predict_proba", self._fitted().encoder_._rows(X))
+        return self._gate.shared(
+            lambda: self._answer("predict_proba", self._fitted().encoder_._rows(X))
+        )
 
     def predict_many(self, X: Any) -> Array:
         """Most probable label of every row, with columns by name.
@@ -333,7 +348,9 @@ class StreamPipeline(ClassifierMixin, Saveable, BaseEstimator):
         ndarray, shape (n,)
             Labels.
         """
-        return self._answer("predict", self._fitted().encoder_.transform_many(X))
+        return self._gate.shared(
+            lambda: self._answer("predict", self._fitted().encoder_.transform_many(X))
+        )
 
     def predict_proba_many(self, X: Any) -> Array:
         """Probability of every class for every row, with columns by name.
@@ -348,7 +365,9 @@ class StreamPipeline(ClassifierMixin, Saveable, BaseEstimator):
         ndarray of float64, shape (n, n_classes)
             Columns follow ``classes_``.
         """
-        return self._answer("predict_proba", self._fitted().encoder_.transform_many(X))
+        return self._gate.shared(
+            lambda: self._answer("predict_proba", self._fitted().encoder_.transform_many(X))
+        )
 
     def predict_one(self, x: Mapping[Any, Any]) -> Any:
         """Most probable label of one row, or None if nothing was learnt yet.
@@ -371,6 +390,9 @@ class StreamPipeline(ClassifierMixin, Saveable, BaseEstimator):
         x : mapping
             Values by column name.
         """
+        return self._gate.shared(lambda: self._shares_of(x))
+
+    def _shares_of(self, x: Mapping[Any, Any]) -> dict[Any, float]:
         if not self.__sklearn_is_fitted__():
             return {}
         shares = self.predict_proba_many(self._table(x))[0]
