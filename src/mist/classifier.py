@@ -282,6 +282,9 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
     ``max_components``, ``open_world``, whether sketches are kept, and whether inheritance is
     joint) may not; ``categorical_features`` and ``random_state`` are read at the first row.
 
+    Many threads may ask a model while another lets it learn: each answer is that of the model
+    between two calls. Calls that learn come one after another, and questions wait for them.
+
     References
     ----------
     Pham et al., "MIST: Reliable Streaming Decision Trees for Online Class-Incremental

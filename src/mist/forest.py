@@ -107,6 +107,8 @@ class MistForest(ClassifierMixin, Saveable, BaseEstimator):
     A tree whose probabilities for a row are not finite has no vote on that row. Where no
     tree has one, the answer is the share of each class in the rows learnt.
 
+    Threads share a forest as they do a `MistClassifier`.
+
     References
     ----------
     Breiman, "Random Forests", Machine Learning 45, 2001; Oza and Russell, "Online Bagging and
