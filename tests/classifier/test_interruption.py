@@ -23,6 +23,15 @@ pytestmark = pytest.mark.skipif(
     sys.platform == "win32", reason="no process can be sent what Ctrl-C sends there"
 )
 
+
+@pytest.fixture(autouse=True)
+def listening():
+    """Ctrl-C is heard, as in a terminal: what runs in the background may ignore it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 rng = np.random.default_rng(0)
 Y = rng.integers(3, size=600)
 X = rng.normal(2.0 * Y[:, None], 1.0, (600, 3))

@@ -6,8 +6,8 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from classifier.material import BINARY, EAGER, mixed_rows
 
+from material import BINARY, EAGER, mixed_rows
 from mist import MistClassifier
 from naive import NaiveMist
 from published import paper_tree

@@ -10,10 +10,10 @@ pytest.importorskip("pandas", reason="needs pandas: pip install 'mist-tree[frame
 pytest.importorskip("river", reason="needs river: pip install 'mist-tree[river]'")
 
 import pandas as pd
-from classifier.material import fingerprint
 from river import compose, datasets, ensemble, evaluate, metrics, preprocessing, utils
 
 import mist
+from material import fingerprint
 from mist.interop.river import MistClassifier, MistForest
 
 SMALL = {"leaf": "gaussian", "grace_period": 20, "delta": 0.5, "tie_threshold": 2.0}

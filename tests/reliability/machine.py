@@ -17,13 +17,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from classifier.material import fingerprint
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 from sklearn.base import clone
 
 import naive_forking
 from agreeing import OPTIONS, choices, possible, same_label, same_tree, twin_answer
+from material import fingerprint
 from mist import MistClassifier, MistForest, load
 from mist.engine.state import N_LEAVES, leaf_cells
 from naive import NaiveMist

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from classifier.material import fingerprint
 
+from material import fingerprint
 from mist import MistClassifier, MistForest
 from mist.engine.state import N_LEARNT
 from mist.limits import LARGEST, LARGEST_WEIGHT, MOST_PAIRED

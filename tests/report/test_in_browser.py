@@ -303,9 +303,10 @@ def test_keys_sort_as_well(show):
 @pytest.mark.parametrize("name", NAMES)
 def test_without_scripts_the_tables_are_plain(show, name):
     driver = show(name, scripts=False)
-    root = driver.execute_cdp_cmd("DOM.getDocument", {})["root"]["nodeId"]
 
     def count(selector):
+        # The number of a node holds until the browser tells of the next change.
+        root = driver.execute_cdp_cmd("DOM.getDocument", {})["root"]["nodeId"]
         asked = {"nodeId": root, "selector": selector}
         return len(driver.execute_cdp_cmd("DOM.querySelectorAll", asked)["nodeIds"])
 

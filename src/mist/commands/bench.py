@@ -96,7 +96,7 @@ def _plan(options: BenchOptions, console: Console) -> list[Run]:
                 methods = [name for name in methods if name not in left_out]
                 console.print(
                     f"{library} is not installed, so these are left out: {', '.join(left_out)} "
-                    f"(pip install 'mist-tree\\[{extra}]')"
+                    f"(pip install 'mist-tree[{extra}]')"
                 )
     chosen = {"seeds": options.seeds} if options.seeds else {}
     return plan(
@@ -156,7 +156,7 @@ def list_all() -> None:
             methods.add_section()
         group = method.group
         ready = method.needs is None or installed(method.needs)
-        status = "ready" if ready else f"needs mist-tree\\[{method.needs}]"
+        status = "ready" if ready else f"needs mist-tree[{method.needs}]"
         methods.add_row(key, method.title, method.group, status)
     console.print(methods)
     console.print()

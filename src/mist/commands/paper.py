@@ -113,7 +113,7 @@ def _runnable(tasks: Sequence[Task], console: Console) -> list[Task]:
     if left_out:
         console.print(
             f"river is not installed, so these are left out: {', '.join(sorted(left_out))} "
-            "(pip install 'mist-tree\\[bench]')"
+            "(pip install 'mist-tree[bench]')"
         )
     return [task for task in tasks if not (isinstance(task, Run) and task.method in left_out)]
 
