@@ -96,7 +96,6 @@ def same_splits(one: State, other: State) -> bool:
 def _merge(state: State, other: State, codes: Array, inheritance: str) -> None:
     if other.missing is not None and state.missing is None:
         reserve_missing(state)
-    epoch = int(state.tree.counters[EPOCH])
     _add_shared(state, other, codes)
     alike = same_splits(state, other)
     if alike:
@@ -114,10 +113,10 @@ def _merge(state: State, other: State, codes: Array, inheritance: str) -> None:
             if other.carried is not None:
                 _weigh_as_learnt(part)
             _send(state, 0, part, region, codes, inheritance)
-    if state.tree.counters[EPOCH] != epoch:
-        for leaf in range(int(state.tree.counters[N_LEAVES])):
-            if not state.tree.leaves.orphan[leaf]:
-                state.kind.refresh(state, leaf)
+    # All of them: what is cached hangs on the scale of the columns over all rows, too.
+    for leaf in range(int(state.tree.counters[N_LEAVES])):
+        if not state.tree.leaves.orphan[leaf]:
+            state.kind.refresh(state, leaf)
     if state.conformity is not None:
         merge_scores(state.conformity, other.conformity, codes)
         count_masses(state.tree, state.conformity.held)
@@ -182,7 +181,6 @@ def _merge_leaf(state: State, leaf: int, other: State, other_leaf: int, codes: A
     if batch is not None:
         # The number stays: the next trials, due at once, need as much as if these had failed.
         state.trials[leaf] = batch._replace(trials=(), opened=-np.inf)
-    state.kind.refresh(state, leaf)
 
 
 def _merge_cell(state: State, cell: int, other: State, other_cell: int) -> None:
