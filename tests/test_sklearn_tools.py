@@ -72,6 +72,8 @@ def test_the_checks_of_arrays_pass_where_scipy_dispatches_them():
         capture_output=True,
         text=True,
     )
+    if run.returncode == pytest.ExitCode.NO_TESTS_COLLECTED:
+        pytest.skip("this scikit-learn does not check estimators with other arrays")
     assert run.returncode == 0, run.stdout
     assert "SKIPPED" not in run.stdout
     passed = int(re.search(r"(\d+) passed", run.stdout)[1])

