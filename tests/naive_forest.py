@@ -49,6 +49,11 @@ class NaiveForest:
         if not votes:
             total = sum(self.masses.values())
             return {label: self.masses[label] / total for label in sorted(self.masses)}
-        return {
-            label: sum(vote[label] for vote in votes) / len(votes) for label in sorted(self.masses)
-        }
+        answer = {}
+        for label in sorted(self.masses):
+            # Not by `sum`, which carries what rounding takes from Python 3.12 on.
+            total = 0.0
+            for vote in votes:
+                total += vote[label]
+            answer[label] = total / len(votes)
+        return answer
