@@ -32,6 +32,7 @@ from mist.engine.state import (
     sketch_plan,
 )
 from mist.engine.view import View, count_at_most
+from mist.paper.theory.sketches import rank_error
 from naive_merging import merge_sketches
 from published import paper_tree
 
@@ -245,9 +246,7 @@ def worst_rank_error(seed: int, k: int, values: np.ndarray) -> float:
 
 @pytest.mark.parametrize("order", ["random", "rising"])
 def test_rank_error_is_within_the_published_bound(order):
-    # Apache DataSketches, `KllSketch.getNormalizedRankError`: 2.296 / k**0.9723 single-sided,
-    # the fitted 99th percentile of the largest error of any rank.
-    bound = 2.296 / 64**0.9723
+    bound = rank_error(64)
     rng = np.random.default_rng(3)
     errors = []
     for seed in range(100):

@@ -238,3 +238,5 @@ def test_rows_without_any_value():
     assert model.n_features_in_ == 1
     assert model.predict_one({}) in ("a", "b")
     assert sum(model.predict_proba_one({}).values()) == pytest.approx(1.0)
+    by_place = StreamPipeline(model=paper_tree()).fit([[0.0, 1.0], [9.0, 2.0]], ["a", "b"])
+    assert by_place.learn_one({}, "b").predict_one({}) == "b"

@@ -6,13 +6,9 @@ import numpy as np
 import pytest
 
 from mist import QuantileSketch
+from mist.paper.theory.sketches import rank_error
 
 SEEDS = range(100)
-
-
-def published_bound(k):
-    """DataSketches, `KllSketch.getNormalizedRankError`: fitted 99th percentile, single-sided."""
-    return 2.296 / k**0.9723
 
 
 def values(order, seed, n=4000):
@@ -55,11 +51,11 @@ def merged_errors(k, order):
 @pytest.mark.parametrize("order", ["random", "rising", "falling"])
 @pytest.mark.parametrize("k", [32, 128])
 def test_ranks_are_within_the_published_bound_in_99_of_100_seeds(k, order):
-    assert np.sum(our_errors(k, order) <= published_bound(k)) >= 99
+    assert np.sum(our_errors(k, order) <= rank_error(k)) >= 99
 
 
 def test_ranks_of_merged_sketches_are_within_the_published_bound_too():
-    assert np.sum(merged_errors(32, "random") <= published_bound(32)) >= 99
+    assert np.sum(merged_errors(32, "random") <= rank_error(32)) >= 99
 
 
 @pytest.mark.parametrize("order", ["random", "rising"])

@@ -410,7 +410,7 @@ class StreamPipeline(ClassifierMixin, Saveable, BaseEstimator):
                 f"one row must be a mapping of column names to values, got {type(x).__name__}"
             )
         if not x and hasattr(self, "encoder_"):
-            return {self.encoder_.feature_names_in_[0]: [None]}
+            return {self.encoder_._columns[0]: [None]}
         return {name: [value] for name, value in x.items()}
 
     def _fitted(self) -> Self:
