@@ -379,6 +379,17 @@ def refresh_components(tree, mixture, missing, leaf, cell, room):
         component = mixture.components.next[component]
 
 
+@inlined
+def _unpooled(mixture, leaf, at, v, component, alone, n, prior):
+    """Variance of a column that varied within no class when the leaf was pooled.
+
+    ``v`` is the part that the class has in it, which may vary by now.
+    """
+    if not alone:
+        v = (mixture.own.m2[component, at] + prior * v) / (n + prior)
+    return v if v > 0.0 else -mixture.pooled[leaf, at]
+
+
 @exact
 def _refresh_predictor(mixture, missing, leaf, cell, component, room):
     """Make the factor for predictions anew; ``room[0]`` and ``room[3]`` as above."""
@@ -398,8 +409,7 @@ def _refresh_predictor(mixture, missing, leaf, cell, component, room):
             at += j
             if mixture.pooled[leaf, at] < 0.0:
                 v = (1.0 - pooling) * within[at]
-                v = v if alone else (own.m2[component, at] + prior * v) / (n + prior)
-                S[at] = v if v > 0.0 else -mixture.pooled[leaf, at]
+                S[at] = _unpooled(mixture, leaf, at, v, component, alone, n, prior)
             at += 1
         logs = factorise(S, mixture.factor[component], room[2], a)
     else:
@@ -424,9 +434,8 @@ def _refresh_predictor(mixture, missing, leaf, cell, component, room):
                     S[at] = (own.m2[component, at] + prior * S[at]) / math.sqrt(both)
                 at += 1
             if mixture.pooled[leaf, at - 1] < 0.0:
-                v, n = (1.0 - pooling[i]) * within[at - 1], weight[component, i]
-                v = v if alone else (own.m2[component, at - 1] + prior * v) / (n + prior)
-                S[at - 1] = v if v > 0.0 else -mixture.pooled[leaf, at - 1]
+                v, seen = (1.0 - pooling[i]) * within[at - 1], weight[component, i]
+                S[at - 1] = _unpooled(mixture, leaf, at - 1, v, component, alone, seen, prior)
         logs = factorise_seen(S, weight, component, mixture.factor, room[2], a)
     mixture.components.constant[component] = mixture.components.zeros[component] + logs
 
