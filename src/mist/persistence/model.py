@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from sklearn.base import BaseEstimator
 
-from mist import __version__
+from mist._version import __version__
 from mist.gate import Gated
 from mist.persistence.codec import Decoder, Encoder, Unreadable
 from mist.persistence.container import MOST_BYTES, Contents, read_contents, write_contents

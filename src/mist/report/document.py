@@ -10,7 +10,7 @@ from hashlib import sha256
 from importlib import metadata
 from typing import TYPE_CHECKING, Any
 
-from mist import __version__
+from mist._version import __version__
 from mist.texts import without_controls
 
 if TYPE_CHECKING:
