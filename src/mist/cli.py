@@ -14,7 +14,7 @@ from typing import Annotated
 
 import typer
 
-from mist import __version__
+from mist._version import __version__
 from mist.presets import PRESETS
 from mist.texts import printable
 
@@ -137,7 +137,7 @@ def demo(
     seed: Annotated[int, typer.Option(min=0, help="Seed of splits, orders and models.")] = 42,
     quick: Annotated[bool, typer.Option("--quick", help="At most 400 rows of each set.")] = False,
 ) -> None:
-    """Run three models on four small data sets whose classes arrive one pair after another."""
+    """Run four models on four small data sets whose classes arrive one pair after another."""
     with _tidy_errors():
         from mist.commands.demo import demo as run_demo
 
