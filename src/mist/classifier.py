@@ -48,7 +48,6 @@ from mist.options import (
     check_options,
     seed_of,
 )
-from mist.presets import PAPER_LEAVES, PAPER_SETTINGS
 from mist.rows import (
     Array,
     categorical_columns,
@@ -60,6 +59,7 @@ from mist.rows import (
     one_label,
     survey_rows,
 )
+from mist.settings import PAPER_LEAVES, PAPER_SETTINGS
 from mist.single import UNKNOWN, Single
 from mist.tables import named_columns, numbers
 

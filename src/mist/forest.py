@@ -25,8 +25,8 @@ from mist.labels import Labels
 from mist.merging import check_alike, check_partner, codes_in
 from mist.options import seed_of
 from mist.pooling import blend, mean_posterior
-from mist.presets import FOREST_TREE
 from mist.rows import Array, check_rows
+from mist.settings import FOREST_TREE
 
 __all__ = ["MistForest"]
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
+from mist.settings import FOREST_TREE, PAPER_LEAVES, PAPER_SETTINGS
 from mist.variants import Variants, entitle
 
 if TYPE_CHECKING:
@@ -14,9 +15,7 @@ if TYPE_CHECKING:
     from mist.forest import MistForest
 
 __all__ = [
-    "FOREST_TREE",
     "GIVEN",
-    "PAPER_LEAVES",
     "PAPER_SETTINGS",
     "PRESETS",
     "Preset",
@@ -31,40 +30,11 @@ PAPER = (
     "via McDiarmid Bound, 2026"
 )
 
-PAPER_SETTINGS: Mapping[str, Any] = {
-    "leaf": "gaussian",
-    "grace_period": 200,
-    "delta": 0.1,
-    "tie_threshold": 0.05,
-    "sketch_size": 64,
-    "inheritance": "gaussian",
-    "discount": 0.6,
-    "bound": "mcdiarmid",
-    "split_test": "gap",
-    "union_bound": True,
-    "criterion": "gini",
-    "thresholds": "medians",
-    "n_thresholds": 10,
-    # The paper's formula read literally has 1; this was chosen on training rows.
-    "bandwidth": 0.2,
-    "smoothing": 1e-3,
-    # The paper gives none: a class seen once would have no variance.
-    "variance_prior": 1.0,
-    "class_prior": "counts",
-}
-"""Every setting of the tree as published, MIST-G; MIST-K has ``leaf="sketch"``."""
-
-PAPER_LEAVES: Mapping[str, str] = {"G": "gaussian", "K": "sketch"}
-"""The leaf of each tree of the paper, by the letter it has there."""
-
 # Neither tree keeps sketches, and both forget at a split: children start from nothing.
 _BEFORE_MIST = {**PAPER_SETTINGS, "thresholds": "gaussian", "inheritance": None}
 
 GIVEN = ("categorical_features", "random_state")
 """Arguments that are not settings of a model: a run gives them."""
-
-FOREST_TREE: Mapping[str, Any] = {"split_test": "schedule", "grace_period": 100}
-"""Where the trees of a forest differ from the classifier's defaults, unless others are given."""
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from material import fingerprint
 from mist import MistClassifier, MistForest
 from mist.engine.random import resample
 from mist.pooling import mean_posterior
-from mist.presets import FOREST_TREE, PAPER_SETTINGS
+from mist.settings import FOREST_TREE, PAPER_SETTINGS
 from naive import uniform
 from naive_forest import NaiveForest, poisson
 
