@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
-from mist.inspection.explanation import MOST_TERMS, Term
+from mist.inspection.term import Term
 from mist.inspection.wording import nats
 from mist.texts import printable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-    from mist.inspection.explanation import Explanation
 
 __all__ = ["plot_evidence"]
 
@@ -19,13 +18,15 @@ _LONGEST, _LONGEST_CLASS = 30, 18
 _HEIGHT, _FRAME = 0.32, 1.1  # inches a bar, and for what is around the bars
 
 
-def plot_evidence(explanation: Explanation, ax: Axes | None = None) -> Axes:
+def plot_evidence(classes: Sequence[Any], terms: Sequence[Term], ax: Axes | None = None) -> Axes:
     """Draw the bars of `mist.inspection.Explanation.plot`.
 
     Parameters
     ----------
-    explanation : Explanation
-        Of a row for which there is a runner-up.
+    classes : sequence of label
+        The answer, and the runner-up if there is one.
+    terms : sequence of Term
+        The bars, from top to bottom; none if there is no runner-up.
     ax : matplotlib.axes.Axes or None, default=None
         Where to draw; None makes a figure.
 
@@ -44,13 +45,12 @@ def plot_evidence(explanation: Explanation, ax: Axes | None = None) -> Axes:
     from mist.plotting.looks import PALETTE, axes_for, ink, names_as_they_are
     from mist.plotting.texts import short
 
-    terms = explanation.contrast(MOST_TERMS)
     if not terms:
         raise ValueError(
-            f"{printable(explanation.classes[0])} is the only class of this explanation: there is "
+            f"{printable(classes[0])} is the only class of this explanation: there is "
             "no runner-up to compare it with"
         )
-    first, second = (short(printable(c), _LONGEST_CLASS) for c in explanation.classes[:2])
+    first, second = (short(printable(c), _LONGEST_CLASS) for c in classes[:2])
     with names_as_they_are():
         ax = axes_for(ax, height=_HEIGHT * len(terms) + _FRAME)
         for place, term in enumerate(terms):

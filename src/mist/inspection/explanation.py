@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from mist.inspection.term import Term
 from mist.inspection.wording import count, nats, number
 from mist.texts import printable
 
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from pandas import DataFrame
 
-__all__ = ["ClassAtLeaf", "Explanation", "Step", "Term"]
+__all__ = ["ClassAtLeaf", "Explanation", "Step"]
 
 Array = np.ndarray[Any, Any]
 
@@ -71,22 +72,6 @@ class ClassAtLeaf(NamedTuple):
     label: Any
     mass: float
     rows: float
-
-
-class Term(NamedTuple):
-    """A part of what speaks for one class and against another."""
-
-    kind: str
-    """"column", "columns", "prior" or "together"."""
-
-    feature: int
-    """Of a single column, else -1."""
-
-    name: str
-    value: str
-    """As text; empty but for a single column."""
-
-    evidence: float
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -241,7 +226,7 @@ class Explanation:
         """
         from mist.inspection.evidence_plot import plot_evidence
 
-        return plot_evidence(self, ax)
+        return plot_evidence(self.classes, self.contrast(MOST_TERMS), ax)
 
     def __str__(self) -> str:
         return "\n".join([*self._answer(), *self._way(), *self._leaf(), *self._evidence()])
