@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mist.fitted import FittedTree
 from mist.rows import Array
 
 if TYPE_CHECKING:
-    from mist.classifier import MistClassifier
     from mist.labels import Labels
 
 __all__ = ["check_alike", "check_partner", "codes_in"]
@@ -34,7 +34,7 @@ def check_partner(model: Any, other: Any) -> None:
         raise ValueError("a model is merged with another one, not with itself")
 
 
-def check_alike(model: MistClassifier, other: MistClassifier) -> None:
+def check_alike(model: FittedTree, other: FittedTree) -> None:
     """Refuse to merge trees that differ in what they keep, or that hold the same rows.
 
     Parameters
@@ -94,6 +94,6 @@ def codes_in(labels: Labels, others: Labels) -> Array:
     return labels.encode(learnt)
 
 
-def _categorical(model: MistClassifier) -> Array:
+def _categorical(model: FittedTree) -> Array:
     columns: Array = model._order[model._state.options.n_numeric :]
     return columns

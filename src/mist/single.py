@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from operator import itemgetter
 from struct import Struct
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -20,9 +20,7 @@ from mist.engine.leafmodel import LeafModel
 from mist.engine.single import UNSURE, learner, predictor, told
 from mist.engine.state import reserve_codes
 from mist.engine.stream import DONE, FULL_CELLS, FULL_ITEMS
-
-if TYPE_CHECKING:
-    from mist.classifier import MistClassifier
+from mist.fitted import FittedTree
 
 Array = np.ndarray[Any, Any]
 
@@ -76,7 +74,7 @@ class Single:
         "values",
     )
 
-    def __init__(self, model: MistClassifier, checked: bool) -> None:
+    def __init__(self, model: FittedTree, checked: bool) -> None:
         self.checked = checked
         self.flags = model._gate.flags
         state = self.state = model._state

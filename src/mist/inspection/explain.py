@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from scipy.special import logsumexp
 
 from mist.engine.state import State, leaf_cells
 from mist.engine.stream import write_scores
+from mist.fitted import FittedTree
 from mist.inspection.explanation import ClassAtLeaf, Explanation, Step
 from mist.inspection.nodes import labels_of, one_tree, spreads
-
-if TYPE_CHECKING:
-    from mist.classifier import MistClassifier
 
 __all__ = ["explain"]
 
@@ -22,7 +20,7 @@ Array = np.ndarray[Any, Any]
 _ROWS_AT_ONCE = 256
 
 
-def explain(model: MistClassifier, x: Any, *, top: int | None = 5) -> Explanation:
+def explain(model: FittedTree, x: Any, *, top: int | None = 5) -> Explanation:
     r"""Say why a tree answers one row as it does.
 
     The evidence of a value for a class is what the log density of the row in the class loses when
@@ -124,7 +122,7 @@ def explain(model: MistClassifier, x: Any, *, top: int | None = 5) -> Explanatio
     )
 
 
-def _way(model: MistClassifier, state: State, row: Array) -> tuple[list[Step], int]:
+def _way(model: FittedTree, state: State, row: Array) -> tuple[list[Step], int]:
     """Steps to the leaf of a row, and the leaf's node."""
     nodes, names = state.tree.nodes, model._column_names()
     steps, node = [], 0

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mist.fitted import FittedTree
 from mist.inspection.nodes import heaviest, labels_of, nodes_of
 from mist.leaves import gini_impurity
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-    from mist.classifier import MistClassifier
 
 __all__ = ["pandas", "to_frame"]
 
@@ -26,7 +26,7 @@ def pandas() -> Any:
     return pandas
 
 
-def to_frame(model: MistClassifier) -> DataFrame:
+def to_frame(model: FittedTree) -> DataFrame:
     """All nodes of a tree as a data frame, parents first and left before right.
 
     Parameters

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from mist.fitted import FittedTree
 from mist.inspection.caption import class_list, condition, row_count
 from mist.inspection.nodes import (
     Node,
@@ -14,9 +15,6 @@ from mist.inspection.nodes import (
     nodes_of,
     spreads,
 )
-
-if TYPE_CHECKING:
-    from mist.classifier import MistClassifier
 
 __all__ = ["export_graphviz"]
 
@@ -30,7 +28,7 @@ _HEAD = (
 
 
 def export_graphviz(
-    model: MistClassifier, *, max_depth: int | None = None, max_classes: int = 3
+    model: FittedTree, *, max_depth: int | None = None, max_classes: int = 3
 ) -> str:
     r"""Write a tree in the DOT language.
 

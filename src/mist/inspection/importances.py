@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from mist.fitted import FittedTree
 from mist.inspection.nodes import one_tree
-
-if TYPE_CHECKING:
-    from mist.classifier import MistClassifier
 
 __all__ = ["feature_importances", "mean_importances"]
 
 Array = np.ndarray[Any, Any]
 
 
-def feature_importances(model: MistClassifier) -> Array:
+def feature_importances(model: FittedTree) -> Array:
     """Share of each column in what the splits have gained.
 
     As in scikit-learn: the sum over the splits by a column of the share of the tree's mass that

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from mist.engine import inspection
 from mist.engine.state import M2, State
-
-if TYPE_CHECKING:
-    from mist.classifier import MistClassifier
+from mist.fitted import FittedTree
 
 __all__ = [
     "Node",
@@ -107,14 +105,14 @@ def one_tree(model: Any) -> State:
     return model._fitted()
 
 
-def labels_of(model: MistClassifier) -> list[Any]:
+def labels_of(model: FittedTree) -> list[Any]:
     """Label of each class code."""
     one_tree(model)
     labels: list[Any] = model.classes_[model._labels.columns].tolist()
     return labels
 
 
-def spreads(model: MistClassifier) -> Array:
+def spreads(model: FittedTree) -> Array:
     """Running standard deviation of every column, in the user's order; 0 if it never varied."""
     state = model._fitted()
     weight = state.tree.nodes.mass[0] if state.missing is None else state.missing.scale
@@ -130,7 +128,7 @@ def heaviest(node: Node, labels: list[Any], most: int) -> list[tuple[Any, float]
     return [(labels[code], float(node.masses[code])) for code in order if node.masses[code] > 0]
 
 
-def nodes_of(model: MistClassifier) -> dict[int, Node]:
+def nodes_of(model: FittedTree) -> dict[int, Node]:
     """All nodes by id, parents first and left before right.
 
     Parameters

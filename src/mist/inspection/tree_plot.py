@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from mist.fitted import FittedTree
 from mist.inspection.caption import class_list, condition, row_count
 from mist.inspection.nodes import (
     Node,
@@ -19,7 +20,6 @@ from mist.inspection.nodes import (
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from mist.classifier import MistClassifier
 
 __all__ = ["plot_tree"]
 
@@ -43,7 +43,7 @@ class _Box(NamedTuple):
 
 
 def plot_tree(
-    model: MistClassifier,
+    model: FittedTree,
     ax: Axes | None = None,
     *,
     max_depth: int | None = None,
@@ -154,7 +154,7 @@ def plot_tree(
 
 
 def _boxes(
-    model: MistClassifier, labels: list[Any], max_depth: int | None, max_classes: int
+    model: FittedTree, labels: list[Any], max_depth: int | None, max_classes: int
 ) -> dict[int, _Box]:
     """What is drawn, by node: a node stands in the middle of its children."""
     from mist.plotting.texts import length
