@@ -27,7 +27,7 @@ class Companion:
     columns: Array
 
     def __init__(self, n_features: int, class_prior: str, seed: int) -> None:
-        from mist.baselines import RandomFeatureLDA
+        from mist.baselines.random_feature_lda import RandomFeatureLDA
 
         self.model = RandomFeatureLDA(
             n_features=n_features, class_prior=class_prior, random_state=seed
