@@ -1481,6 +1481,11 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
             # joblib may hand over memory that must not be written to.
             self._state = writable(self._state)
 
+    def _check_loaded(self) -> None:
+        from mist.persistence.sound import check_classifier
+
+        check_classifier(self)
+
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True

@@ -842,6 +842,11 @@ class MistForest(ClassifierMixin, Saveable, BaseEstimator):
         super().__setstate__(state)
         self._share_gate()
 
+    def _check_loaded(self) -> None:
+        from mist.persistence.sound import check_forest
+
+        check_forest(self)
+
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         trees = get_tags(self.new_tree())

@@ -113,6 +113,9 @@ class Gated:
         """The attributes that outlive this process, not copied."""
         return {name: value for name, value in vars(self).items() if name != "_single"}
 
+    def _check_loaded(self) -> None:
+        """Refuse a model read from a file that is not valid, by a `ValueError` that says why."""
+
     def __copy__(self) -> Self:
         # It shares what was learnt, so it shares the gate.
         made = type(self).__new__(type(self))

@@ -8,7 +8,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["MISSING", "UNKNOWN", "codes_of", "new_texts", "text_of", "write_one_hot"]
+__all__ = [
+    "HASHED",
+    "MISSING",
+    "NUMBER",
+    "TEXT",
+    "UNKNOWN",
+    "codes_of",
+    "new_texts",
+    "text_of",
+    "write_one_hot",
+]
+
+NUMBER, TEXT, HASHED = "number", "text", "hashed"
+"""What a column of a table holds: numbers, texts with a 0/1 column each, or hashed texts."""
 
 UNKNOWN = -1
 MISSING = -2

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from sklearn.base import BaseEstimator
 
 import mist
 from mist.baselines import NCM
@@ -21,8 +22,10 @@ from mist.engine.state import (
     Options,
 )
 from mist.engine.trials import Batch, Trial
+from mist.gate import Gated
 from mist.labels import Labels
 from mist.persistence import load_with_attachment, save
+from mist.persistence.registry import HOMES, class_of
 from mist.persistence.sound import check_sound
 from mist.preprocessing import StreamEncoder, StreamPipeline
 
@@ -458,3 +461,11 @@ def test_a_pipeline_without_one_of_its_parts_is_refused(parts):
     vars(model).update(parts)
     with pytest.raises(ValueError, match="not sound: "):
         check_sound(model)
+
+
+def test_every_estimator_in_files_brings_its_check():
+    classes = [class_of(name) for name in HOMES]
+    estimators = [cls for cls in classes if issubclass(cls, BaseEstimator)]
+    assert mist.MistClassifier in estimators
+    for cls in estimators:
+        assert cls._check_loaded is not Gated._check_loaded, cls

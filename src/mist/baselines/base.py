@@ -229,6 +229,11 @@ class StreamClassifier(ClassifierMixin, Saveable, BaseEstimator, ABC):
         order = np.argsort(self._labels.columns)
         return order[scores[:, order].argmax(axis=1)]
 
+    def _check_loaded(self) -> None:
+        from mist.persistence.sound import check_baseline
+
+        check_baseline(self)
+
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True

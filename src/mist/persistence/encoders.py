@@ -6,6 +6,8 @@ from typing import Any
 
 from sklearn.base import BaseEstimator
 
+from mist.onehot import HASHED, NUMBER, TEXT
+from mist.persistence.registry import class_of
 from mist.persistence.shapes import require
 
 __all__ = ["check_encoder", "check_pipeline"]
@@ -24,8 +26,6 @@ def check_encoder(model: Any) -> None:
     ValueError
         Says what is wrong.
     """
-    from mist.preprocessing.encoder import HASHED, NUMBER, TEXT
-
     if "_columns" not in vars(model):
         return
     columns, owners, suffixes = model._columns, model._owners, model._suffixes
@@ -81,9 +81,7 @@ def check_pipeline(model: Any) -> None:
     ValueError
         Says what is wrong.
     """
-    from mist.preprocessing.encoder import StreamEncoder
-
-    kinds = {"encoder_": StreamEncoder, "model_": BaseEstimator}
+    kinds: dict[str, Any] = {"encoder_": class_of("StreamEncoder"), "model_": BaseEstimator}
     there = [name for name in kinds if name in vars(model)]
     require(len(there) in (0, len(kinds)), "it has an encoder without a model, or a model without")
     for name in there:

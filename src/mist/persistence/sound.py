@@ -55,9 +55,9 @@ from mist.engine.state import (
 )
 from mist.engine.trials import Batch, Trial
 from mist.engine.view import View
+from mist.gate import Gated
 from mist.labels import Labels, check_one_kind, plain_label
 from mist.options import RANGES, check_options
-from mist.persistence.encoders import check_encoder, check_pipeline
 from mist.persistence.registry import class_of
 from mist.persistence.shapes import (
     BASELINES,
@@ -77,7 +77,7 @@ from mist.persistence.shapes import (
 
 Array = np.ndarray[Any, Any]
 
-__all__ = ["check_sound"]
+__all__ = ["check_baseline", "check_classifier", "check_forest", "check_sound"]
 
 
 def check_sound(model: Any) -> None:
@@ -94,23 +94,10 @@ def check_sound(model: Any) -> None:
     ValueError
         Says what is wrong.
     """
-    from mist.baselines.base import StreamClassifier
-    from mist.classifier import MistClassifier
-    from mist.forest import MistForest
-    from mist.preprocessing import StreamEncoder, StreamPipeline
-
-    checks = {
-        MistClassifier: _check_classifier,
-        MistForest: _check_forest,
-        StreamClassifier: _check_baseline,
-        StreamEncoder: check_encoder,
-        StreamPipeline: check_pipeline,
-    }
-    for cls, check in checks.items():
-        if isinstance(model, cls):
-            if "_labels" in vars(model):
-                _check_labels(model)
-            check(model)
+    if isinstance(model, Gated):
+        if "_labels" in vars(model):
+            _check_labels(model)
+        model._check_loaded()
 
 
 # --- estimators -------------------------------------------------------------------------------
@@ -145,7 +132,8 @@ def _check_columns(model: Any, n_features: int) -> None:
             require(len(vars(model)[name]) == n_features, f"{name} does not name all columns")
 
 
-def _check_classifier(model: Any) -> None:
+def check_classifier(model: Any) -> None:
+    """Refuse a `MistClassifier` that is not valid; raises as `check_sound` does."""
     require("_single" not in vars(model), "_single is not kept in files")
     if "_options" in vars(model):
         check_options(model._options)
@@ -174,16 +162,16 @@ def _check_log(splits: Any, d: int) -> None:
         require(split.node >= 0 and 0 <= split.feature < d, "a split of its log is on no column")
 
 
-def _check_forest(model: Any) -> None:
-    from mist.classifier import MistClassifier
-
+def check_forest(model: Any) -> None:
+    """Refuse a `MistForest` that is not valid; raises as `check_sound` does."""
     if "trees_" not in vars(model):
         return
     trees, n_codes = model.trees_, len(model._labels.columns)
+    kind: Any = class_of("MistClassifier")
     require(type(trees) is list and len(trees) > 0, "it has no trees")
     n_numeric = trees[0]._state.options.n_numeric
     for tree in trees:
-        require(isinstance(tree, MistClassifier), "a tree is none")
+        require(isinstance(tree, kind), "a tree is none")
         require(tree._state.options.n_numeric == n_numeric, "its trees have different columns")
         _check_equal(tree._labels.columns, model._labels.columns, "the labels of a tree")
         _check_equal(tree.classes_, model.classes_, "the labels of a tree")
@@ -196,10 +184,9 @@ def _check_forest(model: Any) -> None:
 
 
 def _check_companion(companion: Any, n_features: int, n_codes: int) -> None:
-    from mist.baselines import RandomFeatureLDA
-
     model = companion.model
-    require(type(model) is RandomFeatureLDA, "what learns beside the trees is of another class")
+    same = type(model) is class_of("RandomFeatureLDA")
+    require(same, "what learns beside the trees is of another class")
     if not model.__sklearn_is_fitted__():
         return
     columns, classes = companion.columns, model.classes_
@@ -210,7 +197,8 @@ def _check_companion(companion: Any, n_features: int, n_codes: int) -> None:
     _check_range(classes, 0, n_codes, "the discriminant's classes")
 
 
-def _check_baseline(model: Any) -> None:
+def check_baseline(model: Any) -> None:
+    """Refuse a baseline that is not valid; raises as `check_sound` does."""
     name = next((cls.__name__ for cls in type(model).__mro__ if cls.__name__ in BASELINES), None)
     if "_state" not in vars(model) or name is None:
         return

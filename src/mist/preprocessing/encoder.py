@@ -21,7 +21,7 @@ from sklearn.utils.validation import (
 
 from mist.estimator import Saveable, take_over, without_trace
 from mist.limits import LARGEST
-from mist.onehot import codes_of, new_texts, text_of, write_one_hot
+from mist.onehot import HASHED, NUMBER, TEXT, codes_of, new_texts, text_of, write_one_hot
 from mist.tables import (
     Array,
     as_frame,
@@ -36,8 +36,6 @@ from mist.tables import (
 )
 
 __all__ = ["StreamEncoder"]
-
-NUMBER, TEXT, HASHED = "number", "text", "hashed"
 
 _LEARNT = (
     "_columns",
@@ -548,6 +546,11 @@ class StreamEncoder(TransformerMixin, Saveable, BaseEstimator):
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_columns")
+
+    def _check_loaded(self) -> None:
+        from mist.persistence.encoders import check_encoder
+
+        check_encoder(self)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

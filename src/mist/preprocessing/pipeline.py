@@ -435,6 +435,11 @@ class StreamPipeline(ClassifierMixin, Saveable, BaseEstimator):
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "model_") and _has_learnt(self.model_)
 
+    def _check_loaded(self) -> None:
+        from mist.persistence.encoders import check_pipeline
+
+        check_pipeline(self)
+
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         model = get_tags(self._model())
