@@ -13,25 +13,17 @@ from sklearn.utils import Tags
 from sklearn.utils.metaestimators import available_if
 
 from mist.engine import inspection
+from mist.engine.capacity import new_state, widen
 from mist.engine.compiled import compiles
 from mist.engine.conformity import count_masses, new_conformity, write_p_values
 from mist.engine.forking import fork, renumber
 from mist.engine.growth import Split, SplitRule, learn, split_where_due
 from mist.engine.inheritance import n_splits
-from mist.engine.leafmodel import LeafModel
+from mist.engine.leafmodel import LeafModel, kind_of
 from mist.engine.leaves.registry import leaf_model
 from mist.engine.marginal import write_marginals
 from mist.engine.merging import merged
-from mist.engine.state import (
-    N_LEARNT,
-    N_LEAVES,
-    N_NODES,
-    Options,
-    State,
-    new_state,
-    widen,
-    writable,
-)
+from mist.engine.state import N_LEARNT, N_LEAVES, N_NODES, Options, State, writable
 from mist.engine.stream import first_missing, leaf_nodes, predict_rows, write_densities
 from mist.estimator import Saveable, size_of, take_over, without_trace
 from mist.inspection import Explanation, explain, feature_importances, to_frame
@@ -781,7 +773,7 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
             weights = check_weights(X, sample_weight)
             if names is not None and not first:
                 new = len(names) - len(self._order)
-                self._check_width(self._state.kind, self._state.options.n_numeric + new)
+                self._check_width(kind_of(self._state.model), self._state.options.n_numeric + new)
             if names is not None:
                 self._take_names(names)
             if first:

@@ -13,12 +13,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from mist.engine.capacity import reserve_codes
 from mist.engine.conformity import reserve_classes
 from mist.engine.growth import Split, follow_up
 from mist.engine.handle import Handle
-from mist.engine.leafmodel import LeafModel
+from mist.engine.leafmodel import LeafModel, kind_of
 from mist.engine.single import UNSURE, learner, predictor, told
-from mist.engine.state import reserve_codes
 from mist.engine.stream import DONE, FULL_CELLS, FULL_ITEMS
 from mist.fitted import FittedTree
 
@@ -111,7 +111,7 @@ class Single:
     def _to_learn(self, handle: Handle) -> None:
         state = self.state
         # Some leaf models want to see rows before they are learnt once values are missing.
-        met = state.missing is not None and type(state.kind).meet is not LeafModel.meet
+        met = state.missing is not None and type(kind_of(state.model)).meet is not LeafModel.meet
         plain = self.checked and self.rule.split_test != "eprocess" and not state.trials and not met
         call, desk = learner(handle, *self._desk()) if plain else (None, None)
         self.learning = _Way(handle.layout, call, desk)

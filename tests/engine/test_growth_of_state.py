@@ -8,9 +8,10 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from mist.engine import passage, state
+from mist.engine import capacity, kll, passage, state
+from mist.engine.kll import SPARE_ROWS
 from mist.engine.leaves.gaussian import GAUSSIAN
-from mist.engine.state import CELL, LEAF, LEVELS, NODE, SPARE_ROWS, TOTALS, Options, sketch_plan
+from mist.engine.state import CELL, LEAF, LEVELS, NODE, TOTALS, Options, sketch_plan
 from published import paper_tree
 
 NEVER = 10**9
@@ -80,7 +81,7 @@ def counted(monkeypatch, module, name):
 
 
 def test_arrays_grow_seldom_whatever_their_size(monkeypatch):
-    pool = counted(monkeypatch, state, "_enlarge_pool")
+    pool = counted(monkeypatch, kll, "_enlarge_pool")
     cells = counted(monkeypatch, passage, "reserve_cells")
     often = []
     for k in (100, 1_000, 10_000):
@@ -96,11 +97,11 @@ def test_arrays_grow_seldom_whatever_their_size(monkeypatch):
 
 def test_a_search_among_many_cells_meets_few_of_them():
     options = Options(0, 1, 200, NEVER, 0.2, 1e-3, 1.0, False, False, 1)
-    many, leaves, codes = state.new_state(1, options, None, GAUSSIAN), 200, 1_000
-    state.reserve_cells(many, leaves * codes)
+    many, leaves, codes = capacity.new_state(1, options, None, GAUSSIAN), 200, 1_000
+    capacity.reserve_cells(many, leaves * codes)
     for leaf in range(leaves):
         if leaf > 0:
-            state.reserve_nodes(many)
+            capacity.reserve_nodes(many)
             state.new_leaf(many.tree, state.new_node(many.tree, 0), 0)
         state.append_cells(many.tree, leaf, np.arange(codes))
     table = many.tree.table

@@ -13,6 +13,7 @@ from mist import MistClassifier
 from mist.engine import kll
 from mist.engine.components import pool
 from mist.engine.joint import points_of
+from mist.engine.leafmodel import kind_of
 from mist.engine.levels import levels_of, merge_sketch
 from mist.engine.reduction import Parts, beside, joined, parts_of, reduced
 from mist.engine.state import N_CELLS, N_LEARNT, State
@@ -222,7 +223,7 @@ def test_gaussian_leaves_merge_exactly(inheritance):
             mine, all_rows = cell_of(one, label), cell_of(both, label)
             products = one._state.tree.products[mine], both._state.tree.products[all_rows]
             np.testing.assert_allclose(*products, rtol=1e-9, atol=1e-9)
-    both._state.kind.refresh(both._state, 0)
+    kind_of(both._state.model).refresh(both._state, 0)
     np.testing.assert_allclose(one.predict_proba(X), both.predict_proba(X), rtol=0, atol=1e-9)
 
 

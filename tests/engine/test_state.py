@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 
 from mist import MistClassifier
+from mist.engine.capacity import new_state, reserve_cells, reserve_missing, reserve_nodes
+from mist.engine.kll import reserve_items
 from mist.engine.leaves.gaussian import GAUSSIAN, NaiveBayes
 from mist.engine.leaves.sketch import SKETCH
 from mist.engine.state import (
@@ -26,11 +28,6 @@ from mist.engine.state import (
     new_cell,
     new_leaf,
     new_node,
-    new_state,
-    reserve_cells,
-    reserve_items,
-    reserve_missing,
-    reserve_nodes,
 )
 from published import paper_tree
 

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mist.engine.arrays import grown, per
+from mist.engine.capacity import next_size
 from mist.engine.gaussians import Gaussians, Seen
 from mist.engine.inheritance import fractions, truncated_moments
 from mist.engine.leafmodel import Side, Told
@@ -26,7 +27,7 @@ from mist.engine.mixture import (
     refresh_trial,
     winner,
 )
-from mist.engine.state import M2, State, leaf_cells, next_size
+from mist.engine.state import M2, State, leaf_cells
 
 Array = np.ndarray[Any, Any]
 

@@ -12,8 +12,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mist.engine.arrays import grown
+from mist.engine.capacity import next_size
 from mist.engine.compiled import exact, inlined
-from mist.engine.state import N_CELLS, State, next_size
+from mist.engine.state import N_CELLS, State
 
 Array = np.ndarray[Any, Any]
 

@@ -4,20 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from mist.engine.capacity import new_state
 from mist.engine.conformity import new_conformity, reserve_classes
+from mist.engine.leafmodel import kind_of
 from mist.engine.random import FORKS, draw
 from mist.engine.records import new_records
-from mist.engine.state import (
-    CAPS,
-    LEAF,
-    N_LEARNT,
-    N_LEAVES,
-    N_NODES,
-    Options,
-    State,
-    clear_leaf,
-    new_state,
-)
+from mist.engine.state import CAPS, LEAF, N_LEARNT, N_LEAVES, N_NODES, Options, State, clear_leaf
 
 NEVER = 2**62
 """The grace period of a tree that is not to be split."""
@@ -50,7 +42,7 @@ def fork(state: State, number: int, share: float) -> State:
     out.began = state.tree.nodes.mass[: state.tree.counters[N_NODES]].copy()
     out.began[0] = 0.0  # the weight of all rows
     out.tree.nodes.mass[:] = out.began
-    out.kind.carry(state, out, share)
+    kind_of(out.model).carry(state, out, share)
     return out
 
 
@@ -76,7 +68,7 @@ def bare(state: State, options: Options) -> State:
         Shares no memory with the model.
     """
     size = None if state.sketch is None else int(state.sketch.plan[CAPS, 0])
-    out = new_state(state.n_features, options, size, state.kind)
+    out = new_state(state.n_features, options, size, kind_of(state.model))
     n, n_leaves = (int(state.tree.counters[i]) for i in (N_NODES, N_LEAVES))
     out.tree = out.tree._replace(
         nodes=state.tree.nodes[:n].copy(),
@@ -84,12 +76,12 @@ def bare(state: State, options: Options) -> State:
         spread=np.zeros((n_leaves, state.n_features)),
         totals=np.zeros_like(state.tree.totals),
     )
-    out.kind.reserve_leaves(out, n_leaves)
+    kind_of(out.model).reserve_leaves(out, n_leaves)
     out.tree.counters[[N_NODES, N_LEAVES]] = n, n_leaves
     out.tree.nodes.mass[:] = 0.0
     for leaf, node in enumerate(state.tree.leaves.node[:n_leaves].tolist()):
         clear_leaf(out.tree, leaf, node, 0)
-        out.kind.begin(out, leaf)
+        kind_of(out.model).begin(out, leaf)
     if state.conformity is not None:
         out.conformity = new_conformity()
         reserve_classes(out, len(state.conformity.held))

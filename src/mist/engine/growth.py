@@ -8,23 +8,17 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mist.engine import thresholds, trials
+from mist.engine.capacity import reserve_codes, reserve_missing
 from mist.engine.conformity import count_masses, reserve_classes
 from mist.engine.confseq import leaf_radius, noise
 from mist.engine.criterion import best_splits, most_gain, radius, squared_scale
 from mist.engine.inheritance import split_leaf
+from mist.engine.leafmodel import kind_of
 from mist.engine.likelihood import LEAST_GAIN, likelihood_splits
 from mist.engine.passage import advance, answer
 from mist.engine.precision import routing_thresholds
 from mist.engine.random import COLUMNS, uniform
-from mist.engine.state import (
-    N_LEARNT,
-    N_LEAVES,
-    NO_GLANCE,
-    Glance,
-    State,
-    reserve_codes,
-    reserve_missing,
-)
+from mist.engine.state import N_LEARNT, N_LEAVES, NO_GLANCE, Glance, State
 from mist.engine.stream import TEND, first_missing, predict_rows
 
 Array = np.ndarray[Any, Any]
@@ -136,7 +130,7 @@ def learn(
                 end = hole
         if state.missing is not None:
             with state.changing():
-                end = row + state.kind.meet(state, X[row:end], weights[row:end])
+                end = row + kind_of(state.model).meet(state, X[row:end], weights[row:end])
         while row < end:
             first = row
             row, leaf = advance(

@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 
 from mist.engine import joint, kll
-from mist.engine.leafmodel import Side
+from mist.engine.capacity import reserve_cells, reserve_nodes
+from mist.engine.leafmodel import Side, kind_of
 from mist.engine.state import (
     HIGH,
     LOW,
@@ -29,8 +30,6 @@ from mist.engine.state import (
     leaf_cells,
     new_leaf,
     new_node,
-    reserve_cells,
-    reserve_nodes,
 )
 
 LEAST_MASS = 0.5
@@ -167,7 +166,7 @@ def split_leaf(
             clear_leaf(tree, slot, child, orphan)
         else:
             slot = new_leaf(tree, child, orphan)
-        state.kind.begin(state, slot)
+        kind_of(state.model).begin(state, slot)
         if missing is not None:
             missing.leaf[slot] = 0.0
         if orphan:
@@ -206,11 +205,11 @@ def split_leaf(
         if together:
             joint.inherit(state, slot, old, born, this)
         else:
-            state.kind.inherit(state, old, born, this, None)
+            kind_of(state.model).inherit(state, old, born, this, None)
         tree.leaves.weight[slot] = cells.weight[born].sum()
         tree.spread[slot] = stats[born, M2].sum(axis=0)
         nodes.mass[child] = cells.mass[born].sum()
-        state.kind.refresh(state, slot)
+        kind_of(state.model).refresh(state, slot)
     give_back(state, parents)
 
 
@@ -219,7 +218,7 @@ def give_back(state: State, detached: Array) -> None:
     for cell in detached.tolist():
         if state.sketch is not None:
             kll.free_sketch(state.tree, state.sketch, cell)
-        state.kind.release(state, cell)
+        kind_of(state.model).release(state, cell)
     free_cells(state.tree, detached)
 
 

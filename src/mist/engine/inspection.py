@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from mist.engine.leafmodel import kind_of
 from mist.engine.state import N_CELLS, N_LEAVES, ROOMS, State, leaf_cells
 
 Array = np.ndarray[Any, Any]
@@ -60,7 +61,7 @@ def leaf_bytes(state: State, leaf: int) -> int:
         blocks = records.room[cells[records.start[cells] >= 0]]
         rows = int(sketch.plan[ROOMS, blocks].sum())
         n += rows * state.options.n_numeric * sketch.items.itemsize
-    n += state.kind.nbytes(state, leaf)
+    n += kind_of(state.model).nbytes(state, leaf)
     return int(n + len(cells) * sum(a[:1].nbytes for a in per_cell))
 
 

@@ -17,8 +17,9 @@ import numpy as np
 
 from mist.engine import kll
 from mist.engine.compiled import allocating, exact
-from mist.engine.leafmodel import Side, view_of
-from mist.engine.state import HIGH, LOW, M2, MEAN, TOTALS, State, reserve_items
+from mist.engine.leafmodel import Side, kind_of, view_of
+from mist.engine.moments import seen, variances
+from mist.engine.state import HIGH, LOW, M2, MEAN, TOTALS, State
 
 LEAST_POINTS = 4
 """From fewer points of a sketch no moments are read."""
@@ -49,7 +50,7 @@ def inherit(state: State, slot: int, parents: Array, born: Array, side: Side) ->
         numeric = side.feature < state.options.n_numeric
         return side_moments(state, parent, side) if numeric else None
 
-    state.kind.inherit(state, parents, born, side, told)
+    kind_of(state.model).inherit(state, parents, born, side, told)
     for parent, cell in zip(parents.tolist(), born.tolist(), strict=True):
         inherit_sketch(state, slot, parent, cell, side)
 
@@ -197,7 +198,7 @@ def inherit_sketch(state: State, slot: int, parent: int, cell: int, side: Side) 
     ends = state.sketch.ends[parent].copy()
     weighted = np.where(known, weights[:, None], 0.0)
     if feature < state.options.n_numeric:
-        covariance, variance = state.kind.covariances_with(state, parent, feature)
+        covariance, variance = kind_of(state.model).covariances_with(state, parent, feature)
         mean = state.tree.stats[parent, MEAN, : points.shape[1]]
         v = side.threshold
         weigh_by_side(points, weighted, mean, covariance, variance, feature, v, side.left)
@@ -218,7 +219,7 @@ def inherit_sketch(state: State, slot: int, parent: int, cell: int, side: Side) 
     rows = resampled(points, weighted, unknown, m)
     lacking = kll.block_lacking(tree, state.sketch, m)
     if lacking > 0:
-        reserve_items(state, lacking)
+        kll.reserve_items(state, lacking)
     kll.fill(tree, state.sketch, view_of(state.model), cell, rows, level)
     state.sketch.ends[cell] = ends
     tree.leaves.sketched[slot] += 1
@@ -261,31 +262,9 @@ def weigh_by_side(points, weights, mean, covariance, variance, feature, v, left)
                 weights[i, j] *= 0.5 * math.erfc(sign * z / math.sqrt(2.0))
 
 
-def independent(state: State, cell: int, feature: int) -> tuple[Array, Array]:
-    """Covariances of independent numeric columns with one of them, and their variances."""
-    variance = variances(state, cell)
-    return np.where(np.arange(len(variance)) == feature, variance, 0.0), variance
-
-
 def _unknown_share(state: State, cell: int, feature: int) -> float:
     assert state.missing is not None
     return float(1.0 - state.missing.cell[cell, feature] / state.tree.cells.weight[cell])
-
-
-def variances(state: State, cell: int) -> Array:
-    """Variance of each numeric column, 0 where there is no value."""
-    weights = seen(state, cell)
-    M = state.tree.stats[cell, M2, : len(weights)]
-    return np.divide(M, weights, out=np.zeros(len(weights)), where=weights > 0.0)
-
-
-def seen(state: State, cell: int) -> Array:
-    """Weight behind the moments of each numeric column."""
-    n = state.options.n_numeric
-    if state.missing is None:
-        return np.full(n, state.tree.cells.weight[cell])
-    weights: Array = state.missing.cell[cell, :n]
-    return weights
 
 
 def points_of(state: State, cell: int) -> tuple[Array, Array]:

@@ -20,6 +20,7 @@ from __future__ import annotations
 import numpy as np
 
 from mist.engine.compiled import exact, inlined
+from mist.engine.leafmodel import kind_of, view_of
 from mist.engine.precision import stored
 from mist.engine.random import COMPACTION, draw
 from mist.engine.state import (
@@ -33,8 +34,12 @@ from mist.engine.state import (
     N_ITEMS,
     ROOMS,
     TOTALS,
+    State,
 )
 from mist.engine.view import add_sorted, fill_sorted, halve_sorted, move_sorted
+
+SPARE_ROWS, SPARE_BYTES = 64, 2**16
+"""What the pool of the sketches has to spare at least when it was too small: the lesser of both."""
 
 
 @inlined
@@ -158,6 +163,32 @@ def gather(tree, sketch, view, items, new_view, inside, growing):
         cell = np.int64(cells.behind[cell])
     counters[N_ITEMS] = at
     counters[N_HELD] = at
+
+
+def reserve_items(state: State, n_rows: int) -> None:
+    """Make room for so many more rows in the pool of the sketches."""
+    _enlarge_pool(state, n_rows, -1)
+
+
+def widen_block(state: State, cell: int) -> None:
+    """Give the sketch of a cell a block of the next size."""
+    _enlarge_pool(state, 0, cell)
+
+
+def _enlarge_pool(state: State, n_rows: int, cell: int) -> None:
+    """Move all blocks together in a larger pool; that of a cell, if one is given, gets larger."""
+    sketch = state.sketch
+    assert sketch is not None
+    held, d = int(state.tree.counters[N_HELD]) + n_rows, sketch.items.shape[1]
+    if cell >= 0:
+        room = state.tree.cells.room[cell]
+        held += int(sketch.plan[ROOMS, room + 1] - sketch.plan[ROOMS, room])
+    spare = min(SPARE_ROWS, SPARE_BYTES // (d * sketch.items.itemsize))
+    n = held + max(held // 4, spare)
+    items = np.zeros((n, d), sketch.items.dtype)
+    model = kind_of(state.model).with_pool(state.model, n)
+    gather(state.tree, sketch, view_of(state.model), items, view_of(model), False, cell)
+    state.sketch, state.model = sketch._replace(items=items), model
 
 
 @exact

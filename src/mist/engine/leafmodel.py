@@ -11,16 +11,15 @@ other kinds is never compiled.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numba.extending import overload
 
 from mist.engine.arrays import grown
 from mist.engine.compiled import OVERLOADED, allocating, inlined
-
-if TYPE_CHECKING:
-    from mist.engine.state import Options, State
+from mist.engine.moments import independent
+from mist.engine.state import Options, State
 
 Array = np.ndarray[Any, Any]
 
@@ -172,9 +171,6 @@ class LeafModel:
 
         Without an answer of its own, a model takes columns as independent.
         """
-        # The other module stands on the state, which stands on this one.
-        from mist.engine.joint import independent
-
         return independent(state, cell, feature)
 
     def refresh(self, state: State, leaf: int) -> None:

@@ -17,9 +17,10 @@ from typing import Any
 import numpy as np
 
 from mist.engine import kll
+from mist.engine.kll import reserve_items
 from mist.engine.leafmodel import view_of
 from mist.engine.random import COMPACTION, draw
-from mist.engine.state import CAPS, HIGH, LEVELS, LOW, TOTALS, State, reserve_items
+from mist.engine.state import CAPS, HIGH, LEVELS, LOW, TOTALS, State
 
 Array = np.ndarray[Any, Any]
 

@@ -18,10 +18,12 @@ import numpy as np
 
 from mist.engine import levels
 from mist.engine.arrays import per
+from mist.engine.capacity import reserve_cells, reserve_codes, reserve_missing
 from mist.engine.components import scale_components
 from mist.engine.conformity import count_masses, merge_scores, reserve_classes
 from mist.engine.forking import bare
 from mist.engine.inheritance import give_back, split_leaf
+from mist.engine.leafmodel import kind_of
 from mist.engine.state import (
     EPOCH,
     M2,
@@ -34,9 +36,6 @@ from mist.engine.state import (
     append_cells,
     detach_cells,
     leaf_cells,
-    reserve_cells,
-    reserve_codes,
-    reserve_missing,
 )
 from mist.engine.transplant import one_leaf_state
 
@@ -116,7 +115,7 @@ def _merge(state: State, other: State, codes: Array, inheritance: str) -> None:
     # All of them: what is cached hangs on the scale of the columns over all rows, too.
     for leaf in range(int(state.tree.counters[N_LEAVES])):
         if not state.tree.leaves.orphan[leaf]:
-            state.kind.refresh(state, leaf)
+            kind_of(state.model).refresh(state, leaf)
     if state.conformity is not None:
         merge_scores(state.conformity, other.conformity, codes)
         count_masses(state.tree, state.conformity.held)
@@ -189,7 +188,7 @@ def _merge_cell(state: State, cell: int, other: State, other_cell: int) -> None:
     for name in ("weight", "mass", "count", "steps"):
         state.tree.cells[name][cell] += other.tree.cells[name][other_cell]
     levels.merge_sketch(state, cell, other, other_cell)
-    state.kind.merge(state, cell, other, other_cell)
+    kind_of(state.model).merge(state, cell, other, other_cell)
 
 
 def _send(

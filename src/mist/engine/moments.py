@@ -13,9 +13,14 @@ the mean may overshoot the new value by a rounding error.
 from __future__ import annotations
 
 import math
+from typing import Any
+
+import numpy as np
 
 from mist.engine.compiled import exact, inlined, summed
-from mist.engine.state import EPOCH, M2, MEAN, N_CONSTANT, PREC
+from mist.engine.state import EPOCH, M2, MEAN, N_CONSTANT, PREC, State
+
+Array = np.ndarray[Any, Any]
 
 FLOOR = 1e-9
 """Smallest class variance, as a share of the column's running variance."""
@@ -289,3 +294,25 @@ def gaussian_column(prec, mean, x, sigma):
     if prec > 0.0:
         value -= 0.5 * prec * (x - mean) * (x - mean)
     return value
+
+
+def independent(state: State, cell: int, feature: int) -> tuple[Array, Array]:
+    """Covariances of independent numeric columns with one of them, and their variances."""
+    variance = variances(state, cell)
+    return np.where(np.arange(len(variance)) == feature, variance, 0.0), variance
+
+
+def variances(state: State, cell: int) -> Array:
+    """Variance of each numeric column, 0 where there is no value."""
+    weights = seen(state, cell)
+    M = state.tree.stats[cell, M2, : len(weights)]
+    return np.divide(M, weights, out=np.zeros(len(weights)), where=weights > 0.0)
+
+
+def seen(state: State, cell: int) -> Array:
+    """Weight behind the moments of each numeric column."""
+    n = state.options.n_numeric
+    if state.missing is None:
+        return np.full(n, state.tree.cells.weight[cell])
+    weights: Array = state.missing.cell[cell, :n]
+    return weights

@@ -6,7 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from mist.engine.state import State, reserve_cells, reserve_items, widen_block
+from mist.engine.capacity import reserve_cells
+from mist.engine.kll import reserve_items, widen_block
+from mist.engine.leafmodel import kind_of
+from mist.engine.state import State
 from mist.engine.stream import ATTEMPT, DONE, FULL_CELLS, FULL_ITEMS, Notes, run
 
 Array = np.ndarray[Any, Any]
@@ -49,7 +52,7 @@ def answer(state: State, reason: int, detail: int) -> int:
 def _attend(state: State, reason: int, detail: int) -> int:
     if reason == FULL_CELLS:
         reserve_cells(state, 1)
-        state.kind.reserve_row(state)
+        kind_of(state.model).reserve_row(state)
     elif reason == FULL_ITEMS:
         # Below 0 stands a cell whose block is full.
         if detail < 0:
@@ -57,7 +60,7 @@ def _attend(state: State, reason: int, detail: int) -> int:
         else:
             reserve_items(state, detail)
     else:
-        state.kind.tend(state, detail)
+        kind_of(state.model).tend(state, detail)
         return _due(state, int(state.tree.cells.leaf[detail]))
     return -1
 

@@ -7,7 +7,9 @@ from typing import Any
 import numpy as np
 
 from mist.engine import kll
-from mist.engine.leafmodel import view_of
+from mist.engine.capacity import new_state, reserve_cells
+from mist.engine.kll import reserve_items
+from mist.engine.leafmodel import kind_of, view_of
 from mist.engine.state import (
     CAPS,
     EPOCH,
@@ -18,9 +20,6 @@ from mist.engine.state import (
     State,
     append_cells,
     leaf_cells,
-    new_state,
-    reserve_cells,
-    reserve_items,
 )
 
 Array = np.ndarray[Any, Any]
@@ -50,8 +49,8 @@ def one_leaf_state(state: State, leaf: int) -> State:
     """
     d = state.n_features
     size = None if state.sketch is None else int(state.sketch.plan[CAPS, 0])
-    out = new_state(d, state.options, size, state.kind)
-    out.kind.adapt(out, state)
+    out = new_state(d, state.options, size, kind_of(state.model))
+    kind_of(out.model).adapt(out, state)
     out.tree.nodes.mass[0] = state.tree.nodes.mass[0]
     out.tree.scale[:] = state.tree.scale
     shared = [EPOCH, N_CONSTANT, N_LEARNT]
@@ -62,7 +61,7 @@ def one_leaf_state(state: State, leaf: int) -> State:
             cell=np.zeros((len(out.tree.cells), d)),
             leaf=np.zeros((1, d)),
             scale=state.missing.scale.copy(),
-            model=out.kind.missing(out),
+            model=kind_of(out.model).missing(out),
         )
     copy_leaf(state, leaf, out, 0, with_trials=False)
     return out
@@ -100,11 +99,11 @@ def copy_leaf(source: State, leaf: int, target: State, slot: int, *, with_trials
         assert source.missing is not None
         target.missing.cell[news] = source.missing.cell[olds]
         target.missing.leaf[slot] = source.missing.leaf[leaf]
-    target.kind.copy_leaf(source, leaf, target, slot)
+    kind_of(target.model).copy_leaf(source, leaf, target, slot)
     for old, new in zip(olds.tolist(), news.tolist(), strict=True):
         if target.sketch is not None and old_tree.cells.start[old] >= 0:
             _copy_sketch(source, old, target, new)
-        target.kind.copy_cell(source, old, target, new, with_trials=with_trials)
+        kind_of(target.model).copy_cell(source, old, target, new, with_trials=with_trials)
 
 
 def _copy_sketch(source: State, old: int, target: State, new: int) -> None:

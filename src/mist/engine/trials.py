@@ -23,21 +23,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mist.engine.betting import BETS, bet, wealth
+from mist.engine.capacity import reserve_codes, reserve_missing, reserve_nodes
 from mist.engine.compiled import exact
 from mist.engine.forking import NEVER
 from mist.engine.inheritance import give_back, split_leaf
+from mist.engine.leafmodel import kind_of
 from mist.engine.passage import advance
-from mist.engine.state import (
-    State,
-    clear_leaf,
-    detach_cells,
-    leaf_cells,
-    new_leaf,
-    new_node,
-    reserve_codes,
-    reserve_missing,
-    reserve_nodes,
-)
+from mist.engine.state import State, clear_leaf, detach_cells, leaf_cells, new_leaf, new_node
 from mist.engine.stream import Notes
 from mist.engine.transplant import copy_leaf, one_leaf_state
 
@@ -143,7 +135,7 @@ def follow(
             children = trial.state
             if state.missing is not None and children.missing is None:
                 reserve_missing(children)
-            children.kind.adapt(children, state)
+            kind_of(children.model).adapt(children, state)
             if state.options.balanced:
                 reserve_codes(children, len(ranks))
             beside = Notes(reached, chance, leaf)

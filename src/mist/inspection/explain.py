@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from scipy.special import logsumexp
 
+from mist.engine.leafmodel import kind_of
 from mist.engine.state import State, leaf_cells
 from mist.engine.stream import write_scores
 from mist.fitted import FittedTree
@@ -118,7 +119,7 @@ def explain(model: FittedTree, x: Any, *, top: int | None = 5) -> Explanation:
         prior=prior[order],
         evidence=by_user,
         together=together[order],
-        additive=state.kind.adds_up,
+        additive=kind_of(state.model).adds_up,
     )
 
 
@@ -159,7 +160,7 @@ def _parts(
         rows[np.arange(len(columns)), columns] = np.nan
         evidence[:, columns] = (whole - scores(rows)).T
     together = np.zeros(len(codes))
-    if not state.kind.adds_up:
+    if not kind_of(state.model).adds_up:
         together = whole - prior - evidence.sum(axis=1)
         together -= logsumexp(prior + together)
     evidence -= logsumexp(prior[:, None] + evidence, axis=0)

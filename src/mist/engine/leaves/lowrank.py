@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mist.engine import joint
 from mist.engine.arrays import grown, per, wider
 from mist.engine.compiled import allocating, inlined
 from mist.engine.leafmodel import LeafModel, Side, Told, register
@@ -29,6 +28,7 @@ from mist.engine.lowrank import (
 )
 from mist.engine.lowrank_parts import class_bytes, copy, covariances, cut, merge, weigh
 from mist.engine.marginal import less_constants
+from mist.engine.moments import seen
 from mist.engine.state import M2, MEAN, Options, State
 
 Array = np.ndarray[Any, Any]
@@ -132,7 +132,7 @@ class LowRankModel(LeafModel):
             weigh(pool, cell, max(tree.cells.weight[cell] / tree.cells.weight[parent], _TRACE))
             if told is not None:
                 tree.stats[cell, MEAN] = pool.mean[cell]
-                tree.stats[cell, M2, :n] = _variances(pool, cell) * joint.seen(state, cell)
+                tree.stats[cell, M2, :n] = _variances(pool, cell) * seen(state, cell)
 
     def covariances_with(self, state: State, cell: int, feature: int) -> tuple[Array, Array]:
         """As the sketch of the class tells them."""

@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from mist.engine import components, joint, reduction
+from mist.engine import components, moments, reduction
 from mist.engine.arrays import grown, wider
+from mist.engine.capacity import reserve_cells
 from mist.engine.compiled import allocating, inlined
 from mist.engine.gaussians import Gaussians, Seen, is_whole, new_seen
 from mist.engine.leafmodel import LeafModel, Side, Told, register
@@ -30,16 +31,7 @@ from mist.engine.mixture import (
     new_component,
     new_mixture,
 )
-from mist.engine.state import (
-    M2,
-    MEAN,
-    Options,
-    State,
-    append_cells,
-    leaf_cells,
-    packed_size,
-    reserve_cells,
-)
+from mist.engine.state import M2, MEAN, Options, State, append_cells, leaf_cells, packed_size
 
 Array = np.ndarray[Any, Any]
 
@@ -290,7 +282,7 @@ def _follow_components(state: State, parent: int, cell: int) -> None:
     components.scale_components(state, cell, mass, evidence)
     mean, variance = components.overall_moments(state, cell)
     tree.stats[cell, MEAN] = mean
-    tree.stats[cell, M2, :n] = variance * joint.seen(state, cell)
+    tree.stats[cell, M2, :n] = variance * moments.seen(state, cell)
 
 
 def _copy_component(source: State, component: int, target: State, born: int) -> None:

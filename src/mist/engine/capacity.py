@@ -1,0 +1,205 @@
+"""A new state, and how its arrays grow: by a quarter, so that at most a fifth is spare."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mist.engine.arrays import grown
+from mist.engine.arrays import wider as with_columns
+from mist.engine.leafmodel import LeafModel, kind_of
+from mist.engine.records import new_records
+from mist.engine.state import (
+    CELL,
+    FIRST_BLOCK,
+    FREE_CELL,
+    HIGH,
+    LAST_BLOCK,
+    LEAF,
+    LEVELS,
+    N_CELLS,
+    N_CONSTANT,
+    N_LEAVES,
+    N_NODES,
+    NODE,
+    TOTALS,
+    Missing,
+    Options,
+    Sketch,
+    State,
+    Tree,
+    new_leaf,
+    new_node,
+    packed_size,
+    rebuild_table,
+    sketch_plan,
+)
+
+Array = np.ndarray[Any, Any]
+
+
+def new_state(n_features: int, options: Options, sketch_size: int | None, kind: LeafModel) -> State:
+    """State of a model that has learnt nothing.
+
+    Parameters
+    ----------
+    n_features : int
+        Number of columns.
+    options : Options
+        Numbers for the compiled code.
+    sketch_size : int or None
+        Capacity k of the quantile sketches; None for a model without sketches.
+    kind : LeafModel
+        What the leaves keep beside moments and sketches.
+
+    Returns
+    -------
+    State
+        One leaf, the root, without any cell.
+    """
+    d, n_cells = n_features, 2
+    tree = Tree(
+        nodes=new_records(1, NODE),
+        leaves=new_records(1, LEAF),
+        spread=np.zeros((1, d)),
+        cells=new_records(n_cells, CELL),
+        stats=np.zeros((n_cells, 3, d)),
+        products=np.zeros((n_cells, packed_size(options.n_numeric) if options.products else 0)),
+        table=np.full(2 * n_cells, -1, np.int32),
+        scale=np.zeros((2, d)),
+        counters=np.zeros(11, np.int64),
+        totals=np.zeros(0),
+    )
+    tree.counters[N_CONSTANT] = d
+    tree.counters[[FREE_CELL, FIRST_BLOCK, LAST_BLOCK]] = -1
+    sketch = None
+    if sketch_size is not None and options.n_numeric > 0:
+        sketch = _new_sketch(options, sketch_size, n_cells)
+    state = State(tree, None, sketch, kind.new(options, n_features), options)
+    new_leaf(tree, new_node(tree, -1), 0)
+    return state
+
+
+def _new_sketch(options: Options, sketch_size: int, n_cells: int) -> Sketch:
+    n, plan = options.n_numeric, sketch_plan(sketch_size)
+    narrow = plan[TOTALS].max() <= np.iinfo(np.int16).max
+    return Sketch(
+        items=np.zeros((0, n), options.precision),
+        sizes=np.zeros((n_cells, LEVELS), np.int16 if narrow else np.int32),
+        ends=np.zeros((n_cells, 2, n), options.precision),
+        medians=np.zeros((n_cells, n), options.precision),
+        plan=plan,
+    )
+
+
+def next_size(n: int, needed: int, *, large: bool = False) -> int:
+    """Return n, made larger by a quarter, or if entries are large an eighth, until it suffices."""
+    while n < needed:
+        n += max(1, n // 8) if large else max(2, n // 4)
+    return n
+
+
+def reserve_nodes(state: State) -> None:
+    """Make room for the two nodes and the one leaf that a split adds."""
+    tree = state.tree
+    n_nodes = next_size(len(tree.nodes), int(tree.counters[N_NODES]) + 2)
+    n_leaves = next_size(len(tree.leaves), int(tree.counters[N_LEAVES]) + 1)
+    state.tree = tree._replace(
+        nodes=grown(tree.nodes, n_nodes),
+        leaves=grown(tree.leaves, n_leaves),
+        spread=grown(tree.spread, n_leaves),
+    )
+    if state.missing is not None:
+        state.missing = state.missing._replace(leaf=grown(state.missing.leaf, n_leaves))
+    kind_of(state.model).reserve_leaves(state, n_leaves)
+
+
+def reserve_cells(state: State, n_more: int) -> None:
+    """Make room for so many new cells beyond those in use and those free."""
+    tree = state.tree
+    n = next_size(len(tree.cells), int(tree.counters[N_CELLS]) + n_more)
+    if n == len(tree.cells):
+        return
+    size = tree.table.size
+    while size < 2 * n:
+        size *= 2
+    state.tree = tree._replace(
+        cells=grown(tree.cells, n),
+        stats=grown(tree.stats, n),
+        products=grown(tree.products, n),
+        table=np.full(size, -1, np.int32),
+    )
+    rebuild_table(state.tree)
+    if state.missing is not None:
+        state.missing = state.missing._replace(cell=grown(state.missing.cell, n))
+    if state.sketch is not None:
+        s = state.sketch
+        state.sketch = s._replace(
+            sizes=grown(s.sizes, n), ends=grown(s.ends, n), medians=grown(s.medians, n)
+        )
+    kind_of(state.model).reserve_cells(state, n)
+
+
+def reserve_codes(state: State, n_codes: int) -> None:
+    """Make room for the totals of so many classes."""
+    totals = state.tree.totals
+    if n_codes > len(totals):
+        state.tree = state.tree._replace(totals=grown(totals, next_size(len(totals), n_codes)))
+
+
+def reserve_missing(state: State) -> None:
+    """Start counting the observed weight column by column: so far nothing was missing."""
+    tree, d = state.tree, state.n_features
+    state.missing = Missing(
+        cell=np.repeat(tree.cells.weight[:, None], d, axis=1),
+        leaf=np.repeat(tree.leaves.weight[:, None], d, axis=1),
+        scale=np.repeat(tree.nodes.mass[0], d),
+        model=kind_of(state.model).missing(state),
+    )
+
+
+def widen(state: State, n_more: int, sketch_size: int | None) -> None:
+    """Add numeric columns that no row has had so far: all their values are missing.
+
+    They stand behind the numeric columns and before the 0/1 columns.
+    """
+    if state.missing is None:
+        reserve_missing(state)
+    kind_of(state.model).widen(state, n_more)
+    tree, missing, sketch = state.tree, state.missing, state.sketch
+    assert missing is not None
+    at = state.options.n_numeric
+
+    def wider(array: Any, fill: float = 0.0) -> Any:
+        return with_columns(array, n_more, at, fill=fill)
+
+    for leaf, batch in state.trials.items():
+        for trial in batch.trials:
+            widen(trial.state, n_more, sketch_size)
+        state.trials[leaf] = batch._replace(used=wider(batch.used))
+    for columns in (tree.nodes.feature, tree.leaves.best, tree.leaves.second):
+        columns[columns >= at] += n_more
+    tree.counters[N_CONSTANT] += n_more
+    products = tree.products
+    if state.options.products:
+        more = packed_size(at + n_more) - products.shape[1]
+        products = np.concatenate([products, np.zeros((len(products), more))], axis=1)
+    state.tree = tree._replace(
+        spread=wider(tree.spread),
+        stats=wider(tree.stats),
+        scale=wider(tree.scale),
+        products=products,
+    )
+    state.missing = missing._replace(
+        cell=wider(missing.cell), leaf=wider(missing.leaf), scale=wider(missing.scale)
+    )
+    state.options = state.options._replace(n_numeric=at + n_more)
+    if sketch is None:
+        if sketch_size is not None:
+            state.sketch = _new_sketch(state.options, sketch_size, len(tree.cells))
+        return
+    ends = wider(sketch.ends, np.inf)
+    ends[:, HIGH, at:] = -np.inf
+    items = wider(sketch.items, np.inf)
+    state.sketch = sketch._replace(items=items, ends=ends, medians=wider(sketch.medians, np.nan))
