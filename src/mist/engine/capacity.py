@@ -36,8 +36,6 @@ from mist.engine.state import (
     sketch_plan,
 )
 
-Array = np.ndarray[Any, Any]
-
 
 def new_state(n_features: int, options: Options, sketch_size: int | None, kind: LeafModel) -> State:
     """State of a model that has learnt nothing.
