@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 import mist
 from denial import can_deny, run_denied
+from mist.engine import compiled
 
 LEARN = """
 import warnings
@@ -64,6 +68,66 @@ def test_without_any_place_everything_works_and_the_way_out_is_told_once(install
     assert told.startswith("1 ")
     assert "let NUMBA_CACHE_DIR name a folder" in told
     assert learn(installed, HOME=locked, NUMBA_CACHE_DIR=f"{locked}/none") == told
+
+
+def forget(cache, source):
+    """What a new process does with compiled code."""
+    for function in (compiled._package, compiled._sources, compiled.forget_old_code):
+        function.cache_clear()
+    compiled.forget_old_code(str(cache), source)
+
+
+def test_code_of_other_sources_is_removed(tmp_path):
+    source, cache = tmp_path / "source", tmp_path / "cache"
+    source.mkdir()
+    forget(cache, source)
+    assert not cache.exists()  # Numba has kept nothing there
+    cache.mkdir()
+    for text in ("STEP = 1", "STEP = 2"):
+        (source / "constants.py").write_text(text)
+        (cache / "walk.nbi").touch()
+        forget(cache, source)
+        assert [file.suffix for file in cache.iterdir()] == [".stamp"]
+        (cache / "walk.nbi").touch()
+        forget(cache, source)
+        assert sorted(file.suffix for file in cache.iterdir()) == [".nbi", ".stamp"]
+
+
+def test_a_function_of_another_package_is_compiled_again_when_what_it_calls_changes(tmp_path):
+    package = tmp_path / "rival"
+    package.mkdir()
+    (package / "outer.py").write_text(
+        "from mist.engine.compiled import exact\n"
+        "from rival.inner import step\n\n\n"
+        "@exact\ndef walk(x):\n    return step(x) + 1.0\n"
+    )
+    answers = []
+    for factor in (2.0, 3.0):
+        (package / "inner.py").write_text(
+            "from mist.engine.compiled import inlined\n\n\n"
+            f"@inlined\ndef step(x):\n    return {factor} * x\n"
+        )
+        code = "from rival.outer import walk; print(walk(5.0))"
+        path = os.pathsep.join([str(tmp_path), str(Path(mist.__file__).parent.parent)])
+        done = subprocess.run(
+            [sys.executable, "-c", code],
+            env={**os.environ, "PYTHONPATH": path, "NUMBA_CACHE_DIR": str(tmp_path / "cache")},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        answers.append(float(done.stdout))
+    assert answers == [11.0, 16.0]
+
+
+def test_files_with_compiled_functions_are_known_wherever_they_are():
+    decorators = {"exact", "allocating", "undivided", "inlined", "summed"}
+    for file in Path(mist.__file__).parent.rglob("*.py"):
+        source = file.read_bytes()
+        for node in ast.walk(ast.parse(source)):
+            if isinstance(node, ast.ImportFrom) and node.module == "mist.engine.compiled":
+                decorated = not decorators.isdisjoint(name.name for name in node.names)
+                assert decorated == bool(compiled._DECORATED.search(source)), file
 
 
 def test_data_sets_without_a_home_folder_say_where_to_put_them(tmp_path, monkeypatch):

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Callable
 from contextlib import suppress
 from functools import cache, update_wrapper
 from hashlib import sha256
+from inspect import getfile
 from pathlib import Path
 from threading import RLock
 from typing import Any
@@ -18,31 +20,44 @@ from mist.engine.linking import PartCompiler
 OVERLOADED: Any = {"error_model": "numpy", "forceinline": True, "_nrt": False}
 """Options of overloads that are as `inlined`."""
 
+_DECORATED = re.compile(rb"\n@(exact|allocating|undivided|inlined|summed)\n")
+
 
 @cache
-def _sources() -> str:
-    """Digest of all files with compiled functions."""
-    digest = sha256()
-    package = Path(__file__).parent.parent
-    for folder in ("baselines", "engine"):
-        for file in sorted((package / folder).rglob("*.py")):
-            digest.update(file.read_bytes())
+def _package() -> bytes:
+    """Digest of the engine, and of all other files of this package with compiled functions."""
+    digest, engine = sha256(), Path(__file__).parent
+    for file in sorted(engine.parent.rglob("*.py")):
+        source = file.read_bytes()
+        if engine in file.parents or _DECORATED.search(source):
+            digest.update(source)
+    return digest.digest()
+
+
+@cache
+def _sources(folder: Path) -> str:
+    """Digest of all that code compiled from a file of a folder may have taken in."""
+    digest = sha256(_package())
+    for file in sorted(folder.glob("*.py")):
+        digest.update(file.read_bytes())
     return digest.hexdigest()[:16]
 
 
 @cache
-def forget_old_code(folder: str) -> None:
+def forget_old_code(cache_folder: str, source_folder: Path) -> None:
     """Remove compiled code of other sources from a cache folder.
 
-    Numba compiles a function anew when its own file changes, but not when a function that it
+    Numba compiles a function again when its own file changes, but not when a function that it
     calls, and has taken in, changes in another file.
 
     Parameters
     ----------
-    folder : str
-        Where Numba keeps the engine's compiled code.
+    cache_folder : str
+        Where Numba keeps the code compiled from the files of one folder.
+    source_folder : Path
+        That folder.
     """
-    stamp = Path(folder) / f"mist-{_sources()}.stamp"
+    stamp = Path(cache_folder) / f"mist-{_sources(source_folder)}.stamp"
     if stamp.exists() or not stamp.parent.is_dir():
         return
     # Whatever cannot be removed or written belongs to an installation that does not change.
@@ -79,7 +94,7 @@ def _keep(dispatcher: Any) -> None:
             _tell_that_nothing_is_kept(f"{kept.cache_path}: {error.strerror}")
 
     kept.save_overload = save_if_possible
-    forget_old_code(kept.cache_path)
+    forget_old_code(kept.cache_path, Path(getfile(dispatcher.py_func)).parent)
 
 
 _ONE_AT_A_TIME = RLock()
