@@ -1,0 +1,224 @@
+"""Imports go in one direction: no file imports itself by way of others, or a higher layer.
+
+All imports count: at the top of a file, for types only, and inside functions. Modules that are
+named in strings and loaded by `importlib` do not.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+FOLDERS = [folder for folder in (ROOT / "src", ROOT / "bench" / "src") if folder.is_dir()]
+
+LAYERS: Mapping[str, Sequence[str]] = {
+    "helpers": (
+        *("mist._version", "mist.archives", "mist.files", "mist.gate", "mist.labels"),
+        *("mist.leaves", "mist.limits", "mist.onehot", "mist.plugins", "mist.settings"),
+        *("mist.tables", "mist.texts", "mist.variants"),
+    ),
+    "engine": ("mist.engine",),
+    "core": (
+        *("mist.fitted", "mist.merging", "mist.options", "mist.pooling", "mist.rows"),
+        "mist.single",
+    ),
+    "style of drawings": ("mist.plotting.looks", "mist.plotting.texts"),
+    "inspection": ("mist.inspection",),
+    "persistence": ("mist.persistence",),
+    "base of estimators": ("mist.estimator",),
+    "baselines": ("mist.baselines",),
+    "trees": ("mist.classifier", "mist.companion", "mist.forest", "mist.sketch"),
+    "preprocessing": ("mist.preprocessing",),
+    "presets": ("mist.presets",),
+    "evaluation": ("mist.evaluation",),
+    "data": ("mist.datasets", "mist.io"),
+    "other libraries": ("mist.interop",),
+    "plotting": ("mist.plotting",),
+    "report": ("mist.report",),
+    "commands": ("mist.commands",),
+    "command line": ("mist.cli",),
+    "public names": ("mist",),
+    "benchmark": ("mist_bench",),
+    "paper": ("mist_paper",),
+}
+"""From bottom to top, packages and modules; the longest name that fits a module counts."""
+
+LEAVING = (
+    *("mist.baselines.registry", "mist.bench", "mist.paper"),
+    *("mist.plotting.panels", "mist.plotting.ranks"),
+)
+"""These move out of the package, and are left out until then."""
+
+
+def is_in(module: str, package: str) -> bool:
+    return f"{module}.".startswith(f"{package}.")
+
+
+def modules_in(folders: Sequence[Path]) -> dict[str, Path]:
+    """Files by the names of their modules."""
+    found = {}
+    for folder in folders:
+        for file in sorted(folder.rglob("*.py")):
+            parts = file.relative_to(folder).with_suffix("").parts
+            found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = file
+    return found
+
+
+def imported_by(module: str, file: Path) -> Iterator[tuple[str, str]]:
+    """What each import of a file names: a module, and what is taken from it or an empty text."""
+    package = module if file.name == "__init__.py" else module.rpartition(".")[0]
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from ((alias.name, "") for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            above = package.split(".")[: package.count(".") + 2 - node.level] if node.level else []
+            source = ".".join([*above, *([node.module] if node.module else [])])
+            yield from ((source, alias.name) for alias in node.names)
+
+
+def graph_of(files: Mapping[str, Path]) -> dict[str, set[str]]:
+    """The modules that each module imports, of those that are given."""
+    graph: dict[str, set[str]] = {}
+    for module, file in files.items():
+        named = imported_by(module, file)
+        targets = {f"{a}.{b}" if f"{a}.{b}" in files else a for a, b in named}
+        graph[module] = (targets & files.keys()) - {module}
+    return graph
+
+
+def cycle_in(graph: Mapping[str, set[str]]) -> list[str]:
+    """Modules each of which imports the next, the first and the last the same; empty if none."""
+    done: set[str] = set()
+
+    def search(module: str, path: list[str]) -> list[str]:
+        if module in path:
+            return [*path[path.index(module) :], module]
+        if module not in done:
+            for target in sorted(graph[module]):
+                found = search(target, [*path, module])
+                if found:
+                    return found
+            done.add(module)
+        return []
+
+    return next((found for module in sorted(graph) if (found := search(module, []))), [])
+
+
+def layer_of(module: str, layers: Mapping[str, Sequence[str]]) -> str | None:
+    """Layer of a module, None if it has none: a package divided into layers has none of its own."""
+    layer = {name: layer for layer, names in layers.items() for name in names}
+    name = module
+    while name not in layer and "." in name:
+        name = name.rpartition(".")[0]
+    divided = name != module and "." not in name and any(n.startswith(f"{name}.") for n in layer)
+    return None if divided else layer.get(name)
+
+
+def upward(graph: Mapping[str, set[str]], layers: Mapping[str, Sequence[str]]) -> list[str]:
+    """Imports of a higher layer."""
+    heights = {layer: height for height, layer in enumerate(layers)}
+    at = {module: layer_of(module, layers) for module in graph}
+    return [
+        f"{module} ({at[module]}) imports {target} ({at[target]})"
+        for module, targets in sorted(graph.items())
+        for target in sorted(targets)
+        if heights.get(at[target] or "", -1) > heights.get(at[module] or "", len(heights))
+    ]
+
+
+@pytest.fixture(scope="module")
+def graph() -> dict[str, set[str]]:
+    files = modules_in(FOLDERS)
+    left_out = {module for module in files for name in LEAVING if is_in(module, name)}
+    return graph_of({module: file for module, file in files.items() if module not in left_out})
+
+
+def test_no_file_imports_itself_by_way_of_others(graph):
+    assert " -> ".join(cycle_in(graph)) == ""
+
+
+def test_no_file_imports_a_higher_layer(graph):
+    assert upward(graph, LAYERS) == []
+
+
+def test_every_module_belongs_to_a_layer(graph):
+    assert [module for module in graph if layer_of(module, LAYERS) is None] == []
+
+
+def test_no_file_of_the_package_imports_its_root(graph):
+    # The root loads everything on demand, so it is above all files.
+    assert [m for m, targets in graph.items() if is_in(m, "mist") and "mist" in targets] == []
+
+
+def test_exceptions_are_still_needed():
+    modules = modules_in(FOLDERS)
+    gone = [name for name in LEAVING if not any(is_in(module, name) for module in modules)]
+    assert gone == [], "take them out of LEAVING"
+
+
+# --- the checks themselves, on a package that is made up ---------------------------------------
+
+TINY = {"ground": ("tiny.base", "tiny.deep"), "roof": ("tiny.roof",), "sky": ("tiny",)}
+
+
+def tiny(folder: Path, **files: str) -> dict[str, set[str]]:
+    """The graph of a package with these files; `__` in a name stands for a folder."""
+    for name, text in {"__init__": "", "base": "", "roof": "", **files}.items():
+        path = folder / "tiny" / f"{name if name == '__init__' else name.replace('__', '/')}.py"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        (path.parent / "__init__.py").touch()
+        path.write_text(text)
+    return graph_of(modules_in([folder]))
+
+
+def test_a_valid_package_passes(tmp_path):
+    graph = tiny(tmp_path, roof="import math\nfrom tiny.base import x\n", deep__one="")
+    assert graph["tiny.roof"] == {"tiny.base"}
+    assert cycle_in(graph) == upward(graph, TINY) == []
+    assert {module: layer_of(module, TINY) for module in graph} == {
+        "tiny": "sky",
+        "tiny.base": "ground",
+        "tiny.deep": "ground",
+        "tiny.deep.one": "ground",
+        "tiny.roof": "roof",
+    }
+    assert layer_of("tiny.cellar", TINY) is None
+    assert layer_of("tiny.basement", TINY) is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "import tiny.roof",
+        "import tiny.roof as roof",
+        "from tiny.roof import x",
+        "from tiny import roof",
+        "from . import roof",
+        "from .roof import x",
+        "def f():\n    from tiny.roof import x",
+        "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from tiny.roof import x",
+        "try:\n    import tiny.roof\nexcept ImportError:\n    pass",
+    ],
+)
+def test_every_way_to_import_is_seen(text, tmp_path):
+    graph = tiny(tmp_path, base=text, roof="from tiny.base import x")
+    assert graph["tiny.base"] == {"tiny.roof"}
+    assert cycle_in(graph) == ["tiny.base", "tiny.roof", "tiny.base"]
+    assert upward(graph, TINY) == ["tiny.base (ground) imports tiny.roof (roof)"]
+
+
+def test_imports_relative_to_a_folder_are_seen(tmp_path):
+    inner = "from .two import x\nfrom ..roof import y\nfrom .. import base\nfrom . import z\n"
+    graph = tiny(tmp_path, deep__one=inner, deep__two="")
+    assert graph["tiny.deep.one"] == {"tiny.deep.two", "tiny.roof", "tiny.base", "tiny.deep"}
+    assert upward(graph, TINY) == ["tiny.deep.one (ground) imports tiny.roof (roof)"]
+
+
+def test_the_whole_cycle_is_named(tmp_path):
+    graph = tiny(tmp_path, a="import tiny.b", b="import tiny.c", c="import tiny.b", roof="")
+    assert cycle_in(graph) == ["tiny.b", "tiny.c", "tiny.b"]
+    assert "tiny" in tiny(tmp_path, base="from tiny import version")["tiny.base"]
