@@ -44,8 +44,14 @@ LAYERS: Mapping[str, Sequence[str]] = {
     "public names": ("mist",),
     "benchmark": ("mist_bench",),
     "paper": ("mist_paper",),
+    "their commands": (
+        *("mist_bench.cli", "mist_bench.command", "mist_paper.cli", "mist_paper.command"),
+    ),
 }
 """From bottom to top, packages and modules; the longest name that fits a module counts."""
+
+ROOTS = ("mist", "tiny")
+"""Packages of which the list of layers names every part: alone, the name is that of one file."""
 
 LEAVING = (
     *("mist.baselines.registry", "mist.bench", "mist.paper"),
@@ -109,13 +115,12 @@ def cycle_in(graph: Mapping[str, set[str]]) -> list[str]:
 
 
 def layer_of(module: str, layers: Mapping[str, Sequence[str]]) -> str | None:
-    """Layer of a module, None if it has none: a package divided into layers has none of its own."""
+    """Layer of a module, None if it has none."""
     layer = {name: layer for layer, names in layers.items() for name in names}
     name = module
     while name not in layer and "." in name:
         name = name.rpartition(".")[0]
-    divided = name != module and "." not in name and any(n.startswith(f"{name}.") for n in layer)
-    return None if divided else layer.get(name)
+    return None if name in ROOTS and name != module else layer.get(name)
 
 
 def upward(graph: Mapping[str, set[str]], layers: Mapping[str, Sequence[str]]) -> list[str]:
