@@ -7,10 +7,13 @@ named in strings and loaded by `importlib` do not.
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import pytest
+
+import mist.engine
 
 ROOT = Path(__file__).parent.parent
 FOLDERS = [folder for folder in (ROOT / "src", ROOT / "bench" / "src") if folder.is_dir()]
@@ -157,6 +160,20 @@ def test_every_module_belongs_to_a_layer(graph):
 def test_no_file_of_the_package_imports_its_root(graph):
     # The root loads everything on demand, so it is above all files.
     assert [m for m, targets in graph.items() if is_in(m, "mist") and "mist" in targets] == []
+
+
+def test_the_engine_lists_its_modules_from_bottom_to_top(graph):
+    listed = re.findall(r"^``(\w+)``", mist.engine.__doc__, re.MULTILINE)
+    place = {name: place for place, name in enumerate(listed)}
+
+    def name_of(module: str) -> str:
+        return module.split(".")[2]
+
+    inside = {m: targets for m, targets in graph.items() if m.startswith("mist.engine.")}
+    assert set(listed) == {name_of(module) for module in inside}
+    for module, targets in inside.items():
+        for target in targets & inside.keys():
+            assert place[name_of(target)] <= place[name_of(module)], (module, target)
 
 
 def test_exceptions_are_still_needed():

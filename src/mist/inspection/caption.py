@@ -36,7 +36,7 @@ def class_list(node: Node, labels: list[Any], most: int, longest: int | None = N
 
 
 def _cut(name: str, longest: int | None) -> str:
-    # The other package stands on the classifier, which stands on this one.
+    # This loads all of `mist.plotting`, which only drawings need.
     from mist.plotting.texts import short
 
     return name if longest is None else short(name, longest)
