@@ -29,18 +29,20 @@ LOWER = 0.005
 
 INTRO = f"""# From the paper's tree to the default
 
-Mean ± population standard deviation over five seeds, and over orders where there are several; a
-number in brackets counts the runs of a cell that has fewer. Rows learnt a CPU second are medians,
-as the first run of a process also compiles; the machine was shared with other work.
+This page has the figures of each step from the paper's tree to the default. Cells are mean ±
+population standard deviation over five seeds, and over orders where there are several. A number in
+brackets counts the runs of a cell that has fewer. Rows learnt per CPU second are medians, because
+the first run of a process also compiles. The machine was shared with other work.
 
-Differences go by the names of steps for `--steps`: `paper` is the paper's tree, `default` that with
-joint inheritance, `features` the default + random features, `forest-features` the forest of ten +
-random features. They are paired by seed: mean ± half of the 95 % t interval over the seeds, of
-which brackets give the number if it is not five. A set counts as lower where the mean difference is
-below -{LOWER}. Intervals are of single comparisons, not corrected for their number.
+The tables of differences use the names of steps for `--steps`: `paper` is the paper's tree,
+`default` is the step with joint inheritance, `features` is the default + random features, and
+`forest-features` is the forest of ten + random features. Differences are paired by seed: mean ±
+half of the 95 % t interval over the seeds. Brackets give the number of seeds if it is not five. A
+set counts as lower where the mean difference is below -{LOWER}. Intervals are of single
+comparisons, not corrected for their number.
 
 Made by `benchmarks/ablation.py`; nothing here is edited by hand. [Beyond the paper](../beyond.md)
-says what it means.
+explains the results.
 """
 
 

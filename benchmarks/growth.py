@@ -35,23 +35,24 @@ PER_COMPONENT = 4
 INTRO = """\
 # How the mixture tree grows
 
-Rows per second of test-then-train, and bytes at the end of the stream, of the default tree
-(preset `{model}`, mixture leaves) on generated rows: {modes} Gaussian clusters a class in random
-order, {rows:,} rows of each class, and {more:,} in the table of components. One number is changed
-at a time, the others stay as in the row in bold, the reference. Rates are ratios to the reference:
-it and the row of the table ran in turn, {rounds} rounds, medians are given. How far the reference
-is from 1 shows the noise. Components are the mean number that a class has in a leaf; neither they
-nor the bytes depend on the machine. While components are on trial, which they are until a class has
-all that it may have, most bytes are those of their candidates. Beyond 100 columns a class has one
-Gaussian of low rank. Made by `{command}`; nothing here is
-edited by hand.
+This page shows how the speed and the size of the default tree (preset `{model}`, mixture leaves)
+depend on columns, classes and components. The tables have rows per second of test-then-train, and
+bytes at the end of the stream. The rows are generated: {modes} Gaussian clusters per class in
+random order, {rows:,} rows of each class, and {more:,} in the table of components. One number
+changes at a time; the others stay as in the reference, the row in bold. Rates are ratios to the
+reference. The reference and the row of the table ran in turn for {rounds} rounds, and the median
+is given. The distance of the reference from 1 shows the noise. Components are the mean number of
+components of a class in a leaf. Components and bytes do not depend on the machine. A class
+proposes new components until it has the largest number, and until then most of its bytes belong to
+the proposals. Beyond 100 columns a class has one low-rank Gaussian. Made by `{command}`; nothing
+here is edited by hand.
 
 {machine}
 
 ![Rates and bytes against columns, classes and components](../images/growth.svg)"""
 SHARED = (
     "Measured on {n} processors that were **shared with other work** (load {load:.1f} before the "
-    "run): rows per second are rough, ratios less so, as both of their sides ran under that load."
+    "run): rows per second are rough, ratios less so, because both sides ran under that load."
 )
 ALONE = "Measured on {n} processors with a load of {load:.1f} before the run."
 BUSY = 0.5

@@ -41,19 +41,21 @@ HEADINGS = (
 INTRO = """\
 # Rows of unknown classes
 
-The classes of each data set arrive task after task, and a fifth of the training rows of each task
-is put aside. When a task begins, the first {first} training rows of each of its classes, of which
-the model has seen none, are set against the rows put aside from the tasks before, {known} of them
-at most. The model answers and learns nothing from either. Test rows are not used.
-[Method](../method.md#open-world) says what is computed. Made by `{command}`; nothing here is
-edited by hand. With HAPT and ISOLET a run takes minutes, so they have fewer seeds.
+This page shows how well `novelty` detects rows of classes that the model has not seen. The classes
+of each data set arrive task after task, and a fifth of the training rows of each task is held out.
+When a task begins, the first {first} training rows of each of its classes are new to the model.
+They are compared with held-out rows of the earlier tasks, at most {known} of them. The model only
+predicts these rows. Test rows are not used. [Method](../method.md#open-world) has the formulas.
+Made by `{command}`; nothing here is edited by hand. With HAPT and ISOLET a run takes minutes, so
+they have fewer seeds.
 
 *AUROC* is the probability that a row of the new class looks more novel than one of a known class,
 by `novelty` and by `score_samples`. *False alarms* are rows of known classes with a p-value up to
-the level, *detected* are rows of the new class with one. Mean ± standard deviation over seeds of
-the means over new classes. A class counts from 30 rows on, and its p-values reach 0.01 from 109
-on. While a class that counts has fewer, nothing is detected at 0.01; and rows of a known class that
-does not count yet are false alarms, if no other class is like them."""
+the level. *Detected* are rows of the new class with a p-value up to the level. The table has means
+over new classes, and their mean ± standard deviation over seeds. A class counts once it has 30
+rows. Its p-values reach 0.01 once it has 109 rows; while a class that counts has fewer, nothing is
+detected at 0.01. Rows of a known class that does not count yet are false alarms, if no other class
+is like them."""
 
 
 def run(job):

@@ -5,7 +5,7 @@
 
 The page has the methods of which the folder holds results, on the data sets of which it holds all
 of their runs, and the tables of figures that do not depend on the machine: accuracy, forgetting,
-ranks, differences, sizes. Under protocol "paper" it also has our figures beside the paper's, and
+ranks, differences, sizes. Under protocol "paper" it also has our figures next to the paper's, and
 every figure that differs with the most likely reason.
 """
 
@@ -41,8 +41,8 @@ TITLES = {
 INTRO = {
     "honest": "Nothing is fitted outside the stream, every class is used, and the classes that do "
     "not fill a task join the last one.",
-    "paper": "Prepared so that figures can be set beside the paper's: classes that do not fill a "
-    "task are dropped, and the scale, where there is one, is fitted on all rows.",
+    "paper": "The data are prepared so that figures can be compared with the paper's: classes that "
+    "do not fill a task are dropped, and the scale, where there is one, is fitted on all rows.",
 }
 INK = "#24292f"
 
@@ -69,7 +69,7 @@ def page(suite, protocol, folder, images):
         "`benchmarks/results.py`; nothing here is edited by hand.",
     ]
     if protocol == "paper":
-        parts.append("## Beside the paper")
+        parts.append("## Compared with the paper")
         for table in comparison_tables(compare(figures_of(records))):
             if table.name != "paper-memory":
                 parts.append(to_markdown(table))

@@ -216,9 +216,9 @@ def split_tables(rows, repetitions, seed):
         out.append(
             Table(
                 f"{statistic}-false-fires",
-                f"False fires, {statistic} test",
-                f"Share of {repetitions:,} runs of {rows:,} rows in which a column is split that "
-                "must not be, with its 95 % interval (Clopper and Pearson).",
+                f"False splits, {statistic} test",
+                f"Share of {repetitions:,} runs of {rows:,} rows that split a column that must "
+                "not be split, with its 95 % interval (Clopper and Pearson).",
                 headings,
                 tuple(false[statistic]),
                 n_text=3,
@@ -249,7 +249,7 @@ def betting_table(rows, repetitions, seed):
             body.append((name, f"{delta:g}", *cells, median_rows(when[:, a, 0])))
     return Table(
         "betting",
-        "Fires of the betting martingale",
+        "Alarms of the betting martingale",
         f"Share of {repetitions:,} runs of {rows:,} scores in which the wealth is ever above "
         "1/delta, with its 95 % interval; median of the scores until then.",
         (
@@ -266,12 +266,12 @@ def betting_table(rows, repetitions, seed):
 
 INTRO = """# Coverage of the split tests
 
-How often a split test fires although it should not, and how many rows it needs when it should.
-Columns are equal, or without any information, or one is better than the others; the share of a
-class that lies left is given as that of the even and of the odd classes. A test of the gap must
-split a column only if it is better than all others, a test of the gain only if it has a gain.
-Counts are exact, with one threshold a column. [Method](../method.md) has the formulas. Made by
-`{command}`; nothing here is edited by hand."""
+This page shows how often a split test splits although it should not, and how many rows it needs
+when it should. The columns are equal, or have no information, or one is better than the others.
+Two figures describe a column: the share of an even class and of an odd class on the left of the
+threshold. A gap test must split a column only if it is better than all others. A gain test must
+split a column only if it has a gain. Counts are exact, with one threshold per column.
+[Method](../method.md) has the formulas. Made by `{command}`; nothing here is edited by hand."""
 
 
 def main():

@@ -1,8 +1,8 @@
-"""What MkDocs does to the pages beyond Markdown, so that the site needs no network when read.
+"""MkDocs hooks: they change the pages so that readers of the site need no network.
 
 Formulas become MathML, which browsers draw themselves. CHANGELOG.md and CONTRIBUTING.md, which
-stand at the top of the project, become pages. Flags of code blocks, which are for the tests
-(see CONTRIBUTING.md), are taken off.
+are in the root folder of the project, become pages. The flags of code blocks, which only the tests
+use (see CONTRIBUTING.md), are removed.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _FLAG = re.compile(r"^( *```\w+) (?:no-run|run)$", re.MULTILINE)
 
 
 def on_files(files, config):
-    """Add the pages that are kept outside the folder of pages."""
+    """Add the pages that are outside the docs folder."""
     top = Path(config.config_file_path).parent
     for name in ("CHANGELOG.md", "CONTRIBUTING.md"):
         text = (top / name).read_text(encoding="utf-8").replace("](docs/", "](")
@@ -28,7 +28,7 @@ def on_files(files, config):
 
 
 def on_page_markdown(markdown, **_):
-    """Take the flags off the code blocks."""
+    """Remove the flags from the code blocks."""
     return _FLAG.sub(r"\1", markdown)
 
 

@@ -12,17 +12,18 @@ from .streams import SHAPES
 INTRO = """\
 # Speed
 
-Rows per second of **CPU time of the process**, all its threads together, and the same divided by
-that of three references that ran in turn with it: river's Hoeffding tree with adaptive naive Bayes
-leaves, CapyMOA's in its Java loop, and the limit kernel, which is naive Bayes and one quantile
-sketch a class in a compiled loop with nothing else around. A rate or a ratio is the median over the
-rounds, ratios being taken within each; least and most of them are in brackets. Rates of different
-machines or days are not to be compared, and ratios only roughly. A star (\\*) marks figures where a
-run was cut when its time was over: classes arrive over time and the first part of a stream is the
-cheaper one, so that such a rate is too kind to the method cut. "Prequential" is the share of rows
-answered right before they were learnt, "held-out" the accuracy on fresh rows of all classes after
-the stream. Bytes are what each library says of its own model: exact arrays here, Python objects in
-river, Java objects in CapyMOA.
+This page compares the speed and the memory of MIST with other libraries. Rates are rows per second
+of **CPU time of the process**, all its threads together. Ratios divide a rate by that of three
+references that ran in turn with it: river's Hoeffding tree with adaptive naive Bayes leaves,
+CapyMOA's Hoeffding tree in its Java loop, and the limit kernel. The limit kernel is naive Bayes
+with one quantile sketch per class in a compiled loop, and nothing else. A rate or a ratio is the
+median over the rounds, with the smallest and the largest in brackets. Ratios are taken within a
+round. Do not compare rates of different machines or days; compare ratios only roughly. A star
+(\\*) marks figures of a run that was cut at its time limit. Classes arrive over time, and the
+first part of a stream is cheaper, so such a rate is too high. "Prequential" is the share of rows
+that were predicted right before they were learnt. "Held-out" is the accuracy on fresh rows of all
+classes after the stream. Bytes are those that each library reports for its own model: exact arrays
+in MIST, Python objects in river, Java objects in CapyMOA.
 
 Streams have Gaussian classes that arrive two at a time: {shapes}.
 
@@ -37,7 +38,7 @@ HEADINGS = (
 COLD = """\
 ## Cold start
 
-Seconds of processes of their own; compiled code is kept on disk from the first answer on."""
+Seconds of separate processes. Compiled code is cached on disk from the first prediction on."""
 
 
 def page(records, image=None):
@@ -155,8 +156,8 @@ def marks_table(rates):
         rows.append((mark.text, mark.stream, bound, text, verdict(mark, own)))
     return Table(
         name="speed-marks",
-        title="Marks",
-        caption="What the trees are to reach on an otherwise idle machine.",
+        title="Targets",
+        caption="The targets of the trees on an otherwise idle machine.",
         headings=("figure", "stream", "asked", "measured", "verdict"),
         rows=tuple(rows),
         n_text=2,
@@ -211,8 +212,8 @@ def threads_table(rates):
     return Table(
         name="speed-threads",
         title="Two threads",
-        caption="By the wall clock, against one thread. The limit kernel holds no lock: what it "
-        "gains is what the machine had to give at that time.",
+        caption="By the wall clock, against one thread. The limit kernel holds no lock, so its "
+        "gain is what the machine could give at that time.",
         headings=("method", "path", "stream", "rows/s", "times one thread"),
         rows=tuple(rows),
         n_text=3,
@@ -224,7 +225,7 @@ def first_runs_table(records):
     return Table(
         name="speed-first",
         title="First run of a Java loop",
-        caption="Left out of everything above.",
+        caption="Left out of all tables above.",
         headings=("method", "stream", "rows/s"),
         rows=tuple((r["method"], r["stream"], f"{r['rows'] / r['cpu']:,.0f}") for r in records),
         n_text=2,
