@@ -257,8 +257,8 @@ class State:
         """Refuse to go on with arrays that do not belong together."""
         if self._torn:
             raise RuntimeError(
-                "an error, such as a lack of memory, broke off a change of this model, which can "
-                "no longer be used: load the last saved one, or fit it anew"
+                "an error, such as a lack of memory, interrupted a change of this model, which can "
+                "no longer be used: load the last saved one, or fit it again"
             )
 
     def _kind_of(self, name: str) -> Any:
