@@ -80,8 +80,8 @@ def routing_thresholds(places: Array) -> Array:
         u = np.where(u > inside, np.nextafter(u, np.float32(-np.inf)), u)
         following = np.nextafter(u, np.float32(np.inf))
     edge = 0.5 * u.astype(np.float64) + 0.5 * following.astype(np.float64)
-    # Halfway between two float32, a value is rounded to the one whose last bit is 0. The edge itself
-    # belongs to u only if that is u.
+    # Halfway between two float32, a value is rounded to the one whose last bit is 0. So the edge
+    # itself is rounded to u only if that is u.
     out = np.where(edge.astype(np.float32) == u, edge, np.nextafter(edge, -np.inf))
     # All values beyond the largest float32 are stored as it, on either side.
     out = np.where(u == np.float32(_MOST), np.finfo(np.float64).max, out)
