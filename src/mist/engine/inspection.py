@@ -14,6 +14,7 @@ Array = np.ndarray[Any, Any]
 
 def walk(tree: Any, names: Sequence[str]) -> Iterator[tuple[int, tuple[str, ...]]]:
     """All nodes, parents first and left before right, with the conditions that lead there."""
+    # A stack of its own: trees may be deeper than Python's limit of recursion.
     stack: list[tuple[int, tuple[str, ...]]] = [(0, ())]
     while stack:
         node, path = stack.pop()

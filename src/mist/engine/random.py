@@ -26,7 +26,7 @@ _MOST_COPIES = 18
 
 @exact
 def mix(z):
-    """SplitMix64: scramble 64 bits."""
+    """SplitMix64: scramble 64 bits; all numbers are uint64 and wrap around."""
     z = z + _STEP
     z = (z ^ (z >> _S30)) * _FIRST
     z = (z ^ (z >> _S27)) * _SECOND

@@ -109,7 +109,7 @@ def learn_row(desk, handle, x, code, w):
     run_at, order, n_numeric, ranks, holes, flags = parts_of(desk)
     # Python's global lock is kept from here to the end, so no thread can enter after this test.
     busy = np.int64(0)
-    for k in range(flags.size):
+    for k in range(flags.size):  # a writer, and readers by lock
         busy |= flags[k]
     if busy != 0:
         return UNSURE

@@ -482,6 +482,7 @@ def _enlarge_pool(state: State, n_rows: int, cell: int) -> None:
 
     sketch = state.sketch
     assert sketch is not None
+    # `gather` leaves no gaps: the new pool needs what the blocks hold, plus some spare rows.
     held, d = int(state.tree.counters[N_HELD]) + n_rows, sketch.items.shape[1]
     if cell >= 0:
         room = state.tree.cells.room[cell]
@@ -681,6 +682,7 @@ def new_cell(tree, leaf, code):
     else:
         cell = tree.counters[N_CELLS]
         tree.counters[N_CELLS] += 1
+    # The record may have been used before. Fields of the sketch but `start` need no reset.
     cells.leaf[cell] = leaf
     cells.code[cell] = code
     cells.next[cell] = -1

@@ -159,6 +159,7 @@ def halve_sorted(view, cell, start, n, weight, bit, half, doubles):
     # Weights are sums of powers of 2 and exact, so `own == weight` finds the level. Integers in
     # place of branches: which values are of the level could not be predicted.
     for j in range(values.shape[1]):
+        # `kept` never overtakes k, so the rows are closed up in place.
         kept, seen, known = start, np.int64(0), np.int64(0)
         before, total = 0.0, 0.0
         for k in range(start, start + n):

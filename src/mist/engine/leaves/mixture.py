@@ -68,6 +68,7 @@ def _score(
     model, tree, missing, sketch, holes, binary, options, leaf, cell, X, i, room, extra, need
 ):
     """Score of a cell. Parameters as in `mist.engine.leafmodel`."""
+    # `need` is a bound of the score; without the prior it is one of the density.
     prior = math.log(tree.cells.mass[cell] + 1.0) + extra
     score = prior + _density(model, missing, holes, leaf, cell, X, i, room, need - prior)
     return score if score > -_HUGE else -_HUGE

@@ -89,6 +89,7 @@ def _densities(cells, sketch, view, cell, X, i, room, options):
     for j in range(d):
         total[j] = view.mass[start + max(view.count[cell, j] - 1, 0), j]
         value[j] = stored(view.values, X[i, j])
+    # Each step runs over all columns before the next one, so that it is vectorised.
     _masses(view, start, n, value, found, rank)
     for j in range(d):
         rank[j] /= total[j]
@@ -97,6 +98,7 @@ def _densities(cells, sketch, view, cell, X, i, room, options):
     for j in range(d):
         bounds[j] = max(rank[j] - HALF_WINDOW, 0.0) * total[j]
     _quantiles(view, start, n, bounds, found, lower)
+    # The half width of the window is kept in `density` until the density itself replaces it.
     half = room.density
     for j in range(d):
         x = value[j]
