@@ -74,7 +74,7 @@ def _keep(dispatcher: Any) -> None:
     except RuntimeError:
         _tell_that_nothing_is_kept("no folder for it can be written to")
         return
-    # That the folder cannot be written to may show only when code is saved: then warn and go on.
+    # That the folder is not writable may show only when code is saved: then warn and continue.
     kept = dispatcher._cache
     save = kept.save_overload
 
@@ -179,7 +179,7 @@ undivided = _compiled(_nrt=True, nogil=False)
 """As `allocating`, but Python's global lock is kept: no other thread runs during the call."""
 
 inlined = _compiled(forceinline=True, _nrt=False)
-"""As `exact`, for what is done for every row: a call would copy the descriptors of all arrays."""
+"""As `exact`, for functions that run for every row: a call would copy all array descriptors."""
 
 summed = _compiled(forceinline=True, _nrt=False, fastmath={"reassoc", "nsz", "contract"})
 """Inlined sums that may be reordered, so that they vectorise.

@@ -151,7 +151,7 @@ def inherit(
     parents, born : ndarray of int
         Detached cells, and the cells that inherit from them.
     side : Side
-        The side of the split that the cells stand for.
+        The side of the split on which the new cells are.
     told : callable or None
         Conditional moments of a parent in the split column on that side, or None if unknown. For
         classes with one component they replace those of the Gaussian.

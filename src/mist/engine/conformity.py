@@ -99,7 +99,7 @@ def merge_scores(conformity: Conformity, other: Conformity, codes: Array) -> Non
 
 @exact
 def write_p_values(conformity, densities, p):
-    """Write the largest p-value over the classes with enough scores; 1 if there is none.
+    """Write the largest p-value over the classes with enough scores; 1 without such a class.
 
     Parameters
     ----------

@@ -466,7 +466,7 @@ def absorb_seen(gaussians, seen, g, X, i, w, n_numeric, space):
         unit = 1.0 / factor[g, _at(c, c)]
         left = space.rest[_at(p, p)] * unit / seen.variance[g, c] * unit
         part[c] = w * (1.0 - left) if 0.0 <= left < 1.0 else 0.0
-    # The remaining covariance of what is filled in.
+    # The remaining covariance of the columns that are filled in.
     for p in range(n):
         for q in range(p + 1):
             c, other = space.columns[p], space.columns[q]

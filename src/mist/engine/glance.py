@@ -37,7 +37,8 @@ class Room(NamedTuple):
 def glance_room(sketch, cells, medians):
     """Workspace made from arrays for the classes, which are passed, and a sketch's column."""
     n = np.int64(0)
-    # The test for None stands alone: only then is the rest not compiled without sketches.
+    # The test for None is a statement of its own: only then is the rest not compiled without
+    # sketches.
     if sketch is not None:
         n = sketch.plan[TOTALS, LEVELS] + 2
     column = np.empty((2, n))

@@ -193,11 +193,12 @@ def _glance(state: State, rule: SplitRule) -> Glance:
 
 
 def grow(state: State, rule: SplitRule, leaf: int, splits: list[Split]) -> None:
-    """Attempt to split a leaf, or none if it is -1; a split that was made is put into the list."""
+    """Attempt to split a leaf, unless it is -1; a split that was made is put into the list."""
     if leaf < 0:
         return
     with state.changing():
         made = attempt(state, rule, leaf)
+        # A split changes the class masses: some are discounted or too small to be inherited.
         if made and state.conformity is not None:
             count_masses(state.tree, state.conformity.held)
         splits += [made] if made else []
@@ -228,8 +229,8 @@ def follow_up(state: State, rule: SplitRule, reason: int, detail: int, splits: l
 def split_where_due(state: State, rule: SplitRule, splits: list[Split]) -> None:
     """Attempt to split every leaf whose rows have passed a multiple of the grace period.
 
-    However many multiples have been passed, each leaf is examined once: what a merge has
-    added is looked at as a whole. Splits that were made are put into the list.
+    Each leaf is examined once, however many multiples it has passed: what a merge has added counts
+    as one batch of evidence. Splits that were made are put into the list.
     """
     leaves = state.tree.leaves
     for leaf in range(int(state.tree.counters[N_LEAVES])):

@@ -89,7 +89,7 @@ parts_of = _load if compiles() else _as_they_are
 
 
 class Layout:
-    """What is compiled for handles whose parts have the same types."""
+    """Entry points compiled for handles whose parts have the same types."""
 
     def __init__(self, parts: Any) -> None:
         value = typeof(parts)

@@ -41,7 +41,7 @@ def inherit(state: State, slot: int, parents: Array, born: Array, side: Side) ->
     parents, born : ndarray of int
         Detached cells, and the cells that inherit from them.
     side : Side
-        The side of the split that the cells stand for.
+        The side of the split on which the new cells are.
     """
 
     def told(parent: int) -> tuple[float, float] | None:
@@ -65,7 +65,7 @@ def follow(
     parent, cell : int
         A detached cell, and the cell that inherits from it.
     side : Side
-        The side of the split that the cell stands for.
+        The side of the split on which the new cell is.
     told : (float, float) or None
         Conditional mean and variance of the split column; None keeps those that the cell has.
     """

@@ -168,9 +168,8 @@ def gather(tree, sketch, view, items, new_view, inside, growing):
     """
     cells, counters, rooms = tree.cells, tree.counters, sketch.plan[ROOMS]
     at, cell = np.int64(0), counters[FIRST_BLOCK]
-    # In the order of the pool `at` never exceeds the start of the block at hand, so that moving
-    # inside the pool overwrites no row that is still to be read. A block that grows would break
-    # that.
+    # In the order of the pool `at` never exceeds the start of the next block, so that moving inside
+    # the pool overwrites no row that is still to be read. A block that grows would break that.
     while cell >= 0:
         start = cells.start[cell]
         if cell == growing:

@@ -31,7 +31,7 @@ def cut(
     pool : LowRank
         The classes.
     g : int
-        The class; it knows the split column.
+        The class; it must have values in the split column.
     feature : int
         Split column.
     v : float
@@ -86,14 +86,14 @@ def covariances(pool: LowRank, g: int, feature: int, room: Room) -> Array:
     g : int
         The class.
     feature : int
-        A numeric column that the class knows.
+        A numeric column in which the class has values.
     room : Room
         From `mist.engine.lowrank.make_room`.
 
     Returns
     -------
     ndarray, shape (a,)
-        The variance for the column itself; 0 for columns that the class does not know.
+        The variance for the column itself; 0 for columns in which the class has no value.
     """
     known = pool.weight[g, : pool.m2.shape[1]]
     factor = np.empty_like(pool.signs)

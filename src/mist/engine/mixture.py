@@ -7,7 +7,7 @@ pair gives it minus that of the copy is added to the evidence of the pair. A pai
 evidence replaces the component. Dividing and proposing are rare work, see
 `mist.engine.components`. A full-covariance leaf is a mixture of one component without trials.
 
-A class's components depend on the rows of the class alone. For predictions their covariances are
+A class's components depend only on the rows of the class. For predictions their covariances are
 shrunk towards one that is pooled over all classes of the leaf. So a component has two factors: one
 for learning (``own.factor``) and one for predictions (``factor``).
 
@@ -66,7 +66,7 @@ from mist.engine.records import new_records
 from mist.engine.state import EPOCH, M2
 
 N_COMPONENTS, FREE_COMPONENT, N_TRIALS, FREE_TRIAL = range(4)
-"""Where each number stands in `Mixture.counters`."""
+"""Index of each number in `Mixture.counters`."""
 
 COMPONENT = np.dtype(
     [

@@ -232,7 +232,7 @@ def _carried(state: State, cell: int) -> Array | None:
 
 
 def _without(parts: Parts, prior: Array) -> Parts:
-    """Subtract what a fork has begun with; components of which nothing is left are dropped."""
+    """Subtract the shares that a fork began with; components without any rest are dropped."""
     taken = np.array([parts.masses, parts.weights])
     if prior.shape != taken.shape:  # a component was divided since: the same share of all
         prior = taken * (prior.sum(axis=1) / taken.sum(axis=1))[:, None]

@@ -254,7 +254,7 @@ class State:
                 raise
 
     def check_whole(self) -> None:
-        """Refuse to go on with arrays that do not belong together."""
+        """Raise an error if a change was interrupted, so that arrays may be inconsistent."""
         if self._torn:
             raise RuntimeError(
                 "an error, such as a lack of memory, interrupted a change of this model, which can "
@@ -387,7 +387,7 @@ def new_state(n_features: int, options: Options, sketch_size: int | None, kind: 
         cells=new_records(n_cells, CELL),
         stats=np.zeros((n_cells, 3, d)),
         products=np.zeros((n_cells, packed_size(options.n_numeric) if options.products else 0)),
-        table=np.full(2 * n_cells, -1, np.int32),
+        table=np.full(2 * n_cells, -1, np.int32),  # a power of two, see `reserve_cells`
         scale=np.zeros((2, d)),
         counters=np.zeros(11, np.int64),
         totals=np.zeros(0),
@@ -608,6 +608,7 @@ def clear_leaf(tree, leaf, node, orphan):
 @inlined
 def _slot(table, leaf, code):
     """Slot of the hash table where the search for a cell starts (a multiplicative hash)."""
+    # The size is a power of two, so the mask keeps the slot inside the table.
     key = np.uint64(leaf) * np.uint64(0x9E3779B97F4A7C15) ^ np.uint64(code)
     key = (key ^ (key >> np.uint64(29))) * np.uint64(0xBF58476D1CE4E5B9)
     return np.int64(key >> np.uint64(32)) & (table.size - 1)

@@ -93,7 +93,7 @@ _NEARLY_TIED = 1e-9
 """Scores that differ by less are compared as probabilities."""
 
 _HUGE = 1e300
-"""Bound of a log density, so that what is added to it stays finite."""
+"""Bound of a log density, so that sums with it stay finite."""
 
 
 @inlined
@@ -242,7 +242,8 @@ def _chance(scores, codes, n, parts, code):
 
 @inlined
 def _row_copies(cells, cell, w, seed, node, code):
-    """Whole number of copies that represents a weight; the fraction becomes a copy by chance."""
+    """Number of copies that represents a weight; a fraction becomes one more copy by chance."""
+    # The counter of the draw is `steps`, the rows that the cell has learnt: no bit is used twice.
     whole = math.floor(w)
     copies = np.int64(whole)
     if w > whole:
@@ -254,8 +255,8 @@ def _row_copies(cells, cell, w, seed, node, code):
 
 @inlined
 def _learn_shared(tree, missing, options, X, i, code, w):
-    """Learn of a row what concerns the whole tree, wherever it goes."""
-    tree.nodes.mass[0] += w
+    """Learn what does not depend on the leaf of a row: root mass, column scales, class totals."""
+    tree.nodes.mass[0] += w  # first: `learn_scale` divides by it
     learn_scale(tree, missing, X, i, w)
     if options.balanced:
         tree.totals[code] += w

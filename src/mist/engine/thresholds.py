@@ -48,7 +48,8 @@ def class_median(tree, sketch, cell, j, values, weights):
     than the sketch has rows.
     """
     records, stats = tree.cells, tree.stats
-    # The test for None stands alone: only then is the rest not compiled without sketches.
+    # The test for None is a statement of its own: only then is the rest not compiled without
+    # sketches.
     if sketch is not None:  # noqa: SIM102
         if records.start[cell] >= 0:
             # `median_at` is set by `class_medians`, once all columns of the cell are up to date.

@@ -347,5 +347,5 @@ class FullModel(MixtureModel):
         return super().new(options._replace(max_components=1), n_columns)
 
 
-# Both have the same arrays, so `kind_of` finds MIXTURE for either: `growth.most` tells them apart.
+# Both have the same arrays, so `kind_of` finds MIXTURE for either. They differ in `growth.most`.
 MIXTURE, FULL = register(MixtureModel()), register(FullModel())

@@ -80,8 +80,8 @@ def _quantiles(view, start, n, targets, found, out):
 def _densities(cells, sketch, view, cell, X, i, room, options):
     """Write a row's density in every column, in units of its deviation, to ``room.density``.
 
-    What is written for a column without a value, or all of whose values are equal, means nothing:
-    `sketch_score` replaces it. Parameters as in `sketch_score`.
+    For a column without a value, or with equal values only, the result is meaningless and is
+    replaced by `sketch_score`. Parameters as in `sketch_score`.
     """
     start, n, d = cells.start[cell], cells.used[cell], room.sigma.size
     ends, value, bounds, found = sketch.ends, room.value, room.bounds, room.found
