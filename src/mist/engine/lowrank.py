@@ -659,7 +659,7 @@ def log_density(pool, common, leaf, g, X, i, room):
     # Woodbury: the inverse of D + G G' is D^-1 - D^-1 G (I + G' D^-1 G)^-1 G' D^-1.
     away -= _explained(root, row, 2 * rank)
     score = pool.head.constant[g] + binary_score(pool.odds, g, X, i, a) - 0.5 * max(away, 0.0)
-    # `max(away, 0.0)` turns NaN into 0, so `away` is tested for it.
+    # `max(away, 0.0)` may turn NaN into 0, so `away` is tested for it.
     return score if -np.inf < score < np.inf and away == away else -np.inf
 
 
