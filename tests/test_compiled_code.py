@@ -66,7 +66,7 @@ def test_without_any_place_everything_works_and_the_way_out_is_told_once(install
     locked = str(installed.parent / "locked")
     told = learn(installed, HOME=locked)
     assert told.startswith("1 ")
-    assert "let NUMBA_CACHE_DIR name a folder" in told
+    assert "set NUMBA_CACHE_DIR to a folder" in told
     assert learn(installed, HOME=locked, NUMBA_CACHE_DIR=f"{locked}/none") == told
 
 

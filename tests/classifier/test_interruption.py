@@ -139,7 +139,7 @@ def test_a_change_that_an_error_broke_off_is_not_gone_on_with(monkeypatch, tmp_p
         lambda: model.save(tmp_path / "m.mist"),
         lambda: model.__getstate__(),
     ):
-        with pytest.raises(RuntimeError, match="load the last saved one, or fit it anew"):
+        with pytest.raises(RuntimeError, match="load the last saved one, or fit it again"):
             go_on()
     assert not list(tmp_path.iterdir())
     assert fingerprint(model.fit(X, Y)) == fingerprint(paper_tree(**EAGER).fit(X, Y))

@@ -1,4 +1,4 @@
-"""Arrays that grow, and a division that may be by nothing."""
+"""Arrays that grow, and a division that accepts weights of 0."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ Array = np.ndarray[Any, Any]
 
 
 def grown(array: Any, n: int) -> Any:
-    """Return an array with room for n entries, the new ones zero.
+    """Return an array with at least n entries, the new ones zero.
 
     Examples
     --------
@@ -25,7 +25,7 @@ def grown(array: Any, n: int) -> Any:
 
 
 def wider(array: Any, n_more: int, at: int, axis: int = -1, fill: float = 0.0) -> Any:
-    """Return an array with more columns before the one that stands at a place now.
+    """Return an array with ``n_more`` columns inserted before index ``at``.
 
     Examples
     --------
@@ -39,7 +39,7 @@ def wider(array: Any, n_more: int, at: int, axis: int = -1, fill: float = 0.0) -
 
 
 def per(sums: Array, weights: Array) -> Array:
-    """Divide by weights that may be 0 where the sums are.
+    """Divide sums by weights; 0 where the weight is 0.
 
     Examples
     --------

@@ -1,10 +1,11 @@
 """A betting martingale: evidence, valid at every row, that a score is positive on average.
 
-A gambler stakes a fixed part of a capital of 1 on every row. If the score's conditional mean is
-never above 0, the expected capital never grows, and by Ville's inequality it ever exceeds 1/delta
-with probability at most delta: rows need be neither independent nor alike, and one may look at
-every one of them. Four gamblers with stakes from small to large share the money, because the best
-stake depends on the unknown mean (Waudby-Smith and Ramdas, JRSS B 86, 2024).
+A gambler starts with a capital of 1 and stakes a fixed share of it on every row. If the score's
+conditional mean is never above 0, the expected capital never grows. By Ville's inequality it then
+exceeds 1/delta at any time with probability at most delta. Rows need be neither independent nor
+identically distributed, and the capital may be checked after every row. Four gamblers with stakes
+from small to large are averaged, because the best stake depends on the unknown mean (Waudby-Smith
+and Ramdas, JRSS B 86, 2024).
 """
 
 from __future__ import annotations
@@ -12,19 +13,19 @@ from __future__ import annotations
 from mist.engine.compiled import exact
 
 BETS = (0.05, 0.12, 0.3, 0.7)
-"""Part of the capital that each gambler stakes on a row."""
+"""Share of the capital that each gambler stakes on a row."""
 
 LEAST, MOST = 1e-300, 1e300
-"""A capital is kept between these."""
+"""Bounds of a capital."""
 
 
 @exact
 def bet(capital, x):
-    """Stake every gambler's part on one row's score.
+    """Stake every gambler's share on one row's score.
 
-    A capital is held between `LEAST` and `MOST`, so that however many rows come none overflows
-    and none is lost for good. The upper end only takes evidence away; the lower one adds at most
-    `LEAST` a row to the expected capital.
+    A capital is clipped to [`LEAST`, `MOST`], so that it neither overflows nor becomes 0 for good.
+    The upper bound can only take evidence away; the lower one adds at most `LEAST` a row to the
+    expected capital.
 
     Parameters
     ----------
@@ -48,7 +49,7 @@ def bet(capital, x):
 
 @exact
 def wealth(capital):
-    """The gamblers' mean capital: evidence that is significant at delta above 1/delta.
+    """Mean capital of the gamblers; above 1/delta it is significant at level delta.
 
     Parameters
     ----------

@@ -49,7 +49,7 @@ def new_state(n_features: int, options: Options, sketch_size: int | None, kind: 
     sketch_size : int or None
         Capacity k of the quantile sketches; None for a model without sketches.
     kind : LeafModel
-        What the leaves keep beside moments and sketches.
+        The leaf model.
 
     Returns
     -------
@@ -64,7 +64,7 @@ def new_state(n_features: int, options: Options, sketch_size: int | None, kind: 
         cells=new_records(n_cells, CELL),
         stats=np.zeros((n_cells, 3, d)),
         products=np.zeros((n_cells, packed_size(options.n_numeric) if options.products else 0)),
-        table=np.full(2 * n_cells, -1, np.int32),
+        table=np.full(2 * n_cells, -1, np.int32),  # a power of two, see `reserve_cells`
         scale=np.zeros((2, d)),
         counters=np.zeros(11, np.int64),
         totals=np.zeros(0),
@@ -80,6 +80,7 @@ def new_state(n_features: int, options: Options, sketch_size: int | None, kind: 
 
 
 def _new_sketch(options: Options, sketch_size: int, n_cells: int) -> Sketch:
+    """An empty pool, with records for so many cells."""
     n, plan = options.n_numeric, sketch_plan(sketch_size)
     narrow = plan[TOTALS].max() <= np.iinfo(np.int16).max
     return Sketch(
@@ -91,15 +92,19 @@ def _new_sketch(options: Options, sketch_size: int, n_cells: int) -> Sketch:
     )
 
 
+# Each function replaces arrays through attributes of the state, so the handle is renewed. Code that
+# has `state.tree`, `state.sketch` or `state.model` in a variable must read it again after a call.
+
+
 def next_size(n: int, needed: int, *, large: bool = False) -> int:
-    """Return n, made larger by a quarter, or if entries are large an eighth, until it suffices."""
+    """Return n, increased by a quarter at a time (an eighth if ``large``) until it suffices."""
     while n < needed:
         n += max(1, n // 8) if large else max(2, n // 4)
     return n
 
 
 def reserve_nodes(state: State) -> None:
-    """Make room for the two nodes and the one leaf that a split adds."""
+    """Reserve the two nodes and the one leaf that a split adds."""
     tree = state.tree
     n_nodes = next_size(len(tree.nodes), int(tree.counters[N_NODES]) + 2)
     n_leaves = next_size(len(tree.leaves), int(tree.counters[N_LEAVES]) + 1)
@@ -114,11 +119,13 @@ def reserve_nodes(state: State) -> None:
 
 
 def reserve_cells(state: State, n_more: int) -> None:
-    """Make room for so many new cells beyond those in use and those free."""
+    """Reserve so many new cells beyond those in use and those on the free list."""
     tree = state.tree
     n = next_size(len(tree.cells), int(tree.counters[N_CELLS]) + n_more)
     if n == len(tree.cells):
         return
+    # A power of two, so that probing wraps by a mask; at most half full, so that probes are short
+    # and always end at an empty slot.
     size = tree.table.size
     while size < 2 * n:
         size *= 2
@@ -140,14 +147,14 @@ def reserve_cells(state: State, n_more: int) -> None:
 
 
 def reserve_codes(state: State, n_codes: int) -> None:
-    """Make room for the totals of so many classes."""
+    """Reserve the totals of so many classes."""
     totals = state.tree.totals
     if n_codes > len(totals):
         state.tree = state.tree._replace(totals=grown(totals, next_size(len(totals), n_codes)))
 
 
 def reserve_missing(state: State) -> None:
-    """Start counting the observed weight column by column: so far nothing was missing."""
+    """Start the column weights: so far nothing was missing, so each is the weight of all rows."""
     tree, d = state.tree, state.n_features
     state.missing = Missing(
         cell=np.repeat(tree.cells.weight[:, None], d, axis=1),
@@ -160,7 +167,7 @@ def reserve_missing(state: State) -> None:
 def widen(state: State, n_more: int, sketch_size: int | None) -> None:
     """Add numeric columns that no row has had so far: all their values are missing.
 
-    They stand behind the numeric columns and before the 0/1 columns.
+    They are inserted behind the numeric columns and before the 0/1 columns.
     """
     if state.missing is None:
         reserve_missing(state)
@@ -172,14 +179,17 @@ def widen(state: State, n_more: int, sketch_size: int | None) -> None:
     def wider(array: Any, fill: float = 0.0) -> Any:
         return with_columns(array, n_more, at, fill=fill)
 
+    # Candidate splits hold copies of their leaf, which get the columns as well.
     for leaf, batch in state.trials.items():
         for trial in batch.trials:
             widen(trial.state, n_more, sketch_size)
         state.trials[leaf] = batch._replace(used=wider(batch.used))
+    # 0/1 columns move up by `n_more`; -1 stays.
     for columns in (tree.nodes.feature, tree.leaves.best, tree.leaves.second):
         columns[columns >= at] += n_more
     tree.counters[N_CONSTANT] += n_more
     products = tree.products
+    # Packed row after row, so that entries of further columns go at the end.
     if state.options.products:
         more = packed_size(at + n_more) - products.shape[1]
         products = np.concatenate([products, np.zeros((len(products), more))], axis=1)
@@ -197,6 +207,7 @@ def widen(state: State, n_more: int, sketch_size: int | None) -> None:
         if sketch_size is not None:
             state.sketch = _new_sketch(state.options, sketch_size, len(tree.cells))
         return
+    # +inf is a missing value; ends that no value has reached are +inf and -inf.
     ends = wider(sketch.ends, np.inf)
     ends[:, HIGH, at:] = -np.inf
     items = wider(sketch.items, np.inf)

@@ -1,4 +1,8 @@
-"""How the engine's functions are compiled, and when compiled code on disk is too old."""
+"""How the engine's functions are compiled, and when compiled code on disk is outdated.
+
+The decorators at the end (`exact`, `allocating`, `undivided`, `inlined`, `summed`) mark compiled
+functions and choose the options of Numba. Under NUMBA_DISABLE_JIT they return the plain function.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +22,7 @@ from numba import config, njit
 from mist.engine.linking import PartCompiler
 
 OVERLOADED: Any = {"error_model": "numpy", "forceinline": True, "_nrt": False}
-"""Options of overloads that are as `inlined`."""
+"""Options of overloads that are compiled like `inlined` functions."""
 
 _DECORATED = re.compile(rb"\n@(exact|allocating|undivided|inlined|summed)\n")
 
@@ -45,10 +49,10 @@ def _sources(folder: Path) -> str:
 
 @cache
 def forget_old_code(cache_folder: str, source_folder: Path) -> None:
-    """Remove compiled code of other sources from a cache folder.
+    """Remove code compiled from other sources from a cache folder.
 
-    Numba compiles a function again when its own file changes, but not when a function that it
-    calls, and has taken in, changes in another file.
+    Numba compiles a function again when its own file changes, but not when a function changes that
+    it has inlined from another file.
 
     Parameters
     ----------
@@ -60,7 +64,7 @@ def forget_old_code(cache_folder: str, source_folder: Path) -> None:
     stamp = Path(cache_folder) / f"mist-{_sources(source_folder)}.stamp"
     if stamp.exists() or not stamp.parent.is_dir():
         return
-    # Whatever cannot be removed or written belongs to an installation that does not change.
+    # In a folder that is read-only, the installation does not change either.
     with suppress(OSError):
         for pattern in ("*.nbi", "*.nbc", "mist-*.stamp"):
             for file in stamp.parent.glob(pattern):
@@ -70,20 +74,22 @@ def forget_old_code(cache_folder: str, source_folder: Path) -> None:
 
 @cache
 def _tell_that_nothing_is_kept(why: str) -> None:
+    """Warn, once for each reason, that compiled code is not saved."""
     warnings.warn(
-        f"compiled code cannot be kept on disk ({why}), so every process compiles anew, which "
-        "takes minutes: let NUMBA_CACHE_DIR name a folder that can be written to",
+        f"compiled code cannot be saved on disk ({why}), so every process compiles again, which "
+        "takes minutes: set NUMBA_CACHE_DIR to a folder that can be written to",
         stacklevel=2,
     )
 
 
 def _keep(dispatcher: Any) -> None:
-    """Keep what a dispatcher compiles on disk, where that can be."""
+    """Save what a dispatcher compiles on disk, if a folder can be written to."""
     try:
         dispatcher.enable_caching()
     except RuntimeError:
         _tell_that_nothing_is_kept("no folder for it can be written to")
         return
+    # That the folder is not writable may show only when code is saved: then warn and continue.
     kept = dispatcher._cache
     save = kept.save_overload
 
@@ -98,25 +104,28 @@ def _keep(dispatcher: Any) -> None:
 
 
 _ONE_AT_A_TIME = RLock()
+"""Held while a dispatcher is made: two threads may call a function for the first time together."""
 
 
 def _dispatcher(function: Callable[..., Any], **options: Any) -> Any:
+    """Numba's dispatcher of a function."""
     compile_with: Any = njit
     return compile_with(**options)(function)
 
 
 class Compiled:
-    """A function that is compiled when it is first called, each time for other types.
+    """A function that is compiled at its first call with arguments of new types.
 
-    Called from Python it is compiled whole, and kept on disk; called from compiled code, as a part
-    of that. Nothing is prepared for either before: of hundreds of functions few are called.
+    Called from Python it is compiled as an entry point of its own (`whole`) and saved on disk.
+    Called from compiled code it is compiled for inlining only (`part`). Neither dispatcher is made
+    before it is needed: of hundreds of functions few are called.
 
     Parameters
     ----------
     function : callable
-        What is compiled.
+        The function.
     **options
-        Of ``numba.njit``.
+        Options of ``numba.njit``.
     """
 
     def __init__(self, function: Callable[..., Any], **options: Any) -> None:
@@ -146,6 +155,7 @@ class Compiled:
 
     @property
     def _numba_type_(self) -> Any:
+        # Numba reads this when compiled code names the function.
         return self.part._numba_type_
 
     def __call__(self, *arguments: Any, **named: Any) -> Any:
@@ -154,12 +164,13 @@ class Compiled:
 
 
 def compiles() -> bool:
-    """Whether anything is compiled: not so under NUMBA_DISABLE_JIT."""
+    """Whether functions are compiled: False under NUMBA_DISABLE_JIT."""
     return not getattr(config, "DISABLE_JIT", False)
 
 
 def _compiled(**options: Any) -> Callable[[Any], Any]:
-    # Nothing is handed to C code as a function pointer, so no wrapper for that is compiled.
+    """A decorator that compiles with these options."""
+    # No function is passed to C code as a pointer, so no wrapper for that is compiled.
     options = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True, **options}
 
     def decorate(function: Any) -> Any:
@@ -171,19 +182,23 @@ def _compiled(**options: Any) -> Callable[[Any], Any]:
 exact = _compiled(_nrt=False)
 """IEEE arithmetic in the written order: for everything that is learnt.
 
-Arrays are neither made nor returned, so that nobody has to count who holds them: at every call that
-would be done for each array of a tree, and take longer than a row. The option is not documented by
-Numba.
+Such functions neither make nor return arrays. So ``_nrt=False`` (an option that Numba does not
+document) can switch reference counting off: at every call it would be done for each array of a
+tree, which takes longer than a row.
 """
 
 allocating = _compiled(_nrt=True)
-"""As `exact`, for functions that make arrays, or call others that do: not for every row."""
+"""As `exact`, for functions that make arrays or call others that do: not for every row."""
 
 undivided = _compiled(_nrt=True, nogil=False)
-"""As `allocating`, but Python's lock is kept: for a few microseconds no other thread comes in."""
+"""As `allocating`, but Python's global lock is kept: no other thread runs during the call."""
 
 inlined = _compiled(forceinline=True, _nrt=False)
-"""As `exact`, for what every row goes through: a call would copy all arrays' records."""
+"""As `exact`, for functions that run for every row: a call would copy all array descriptors."""
 
 summed = _compiled(forceinline=True, _nrt=False, fastmath={"reassoc", "nsz", "contract"})
-"""Inlined sums that may be reordered, so that they vectorise; NaN keeps its meaning."""
+"""Inlined sums that may be reordered, so that they vectorise.
+
+The flags "nnan" and "ninf" are left out, so that NaN and infinity keep their meaning. The order is
+fixed once for all callers, see `mist.engine.linking`.
+"""

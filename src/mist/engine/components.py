@@ -1,4 +1,4 @@
-"""The rare work on mixtures: proposing candidates, dividing a component, inheriting at a split."""
+"""The rare work on mixtures: proposing pairs, dividing components, inheriting at a split."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from mist.engine.state import M2, State, leaf_cells
 Array = np.ndarray[Any, Any]
 
 _HALF = 2.0 / math.pi
-"""By how much of it the variance falls when a Gaussian is cut at its mean."""
+"""Share of its variance that a Gaussian loses when it is cut at its mean."""
 
 _SHIFT = math.sqrt(2.0 / math.pi)
 """How far the mean of a half is from the cut, in standard deviations."""
@@ -44,13 +44,14 @@ LEAST_MASS = 0.5
 """A component that inherits less than this is dropped."""
 
 LEAST_SPREAD = 1e-9
-"""Across a direction with less of the class's variance nothing is cut: it may be rounding."""
+"""Least variance of a direction that is cut, in units of the class: less may be rounding."""
 
 _TRACE = 1e-12
+"""Least share of a component that goes to a side, so that its logarithm is finite."""
 
 
 def reserve_components(state: State, n_more: int) -> None:
-    """Make room for so many more components."""
+    """Reserve so many more components."""
     mixture = state.model
     free = _count_free(mixture.components.next, int(mixture.counters[FREE_COMPONENT]))
     needed = int(mixture.counters[N_COMPONENTS]) + max(0, n_more - free)
@@ -64,6 +65,7 @@ def reserve_components(state: State, n_more: int) -> None:
 
 
 def _grow_seen(state: State, pool: str, n: int) -> None:
+    """Reserve the column weights of n Gaussians of a pool, "own" or "candidates"."""
     if state.missing is not None:
         seen = state.missing.model
         more = Seen(*(grown(array, n) for array in getattr(seen, pool)))
@@ -71,12 +73,12 @@ def _grow_seen(state: State, pool: str, n: int) -> None:
 
 
 def meet_columns(state: State, X: Array, weights: Array) -> int:
-    """Count in the columns that the first of some rows is the first to have a value of.
+    """Count as known the columns that have their first value in row 0 of ``X``.
 
     Returns
     -------
     int
-        How many of the rows can be learnt before another column has to be counted in.
+        Number of rows that can be learnt before another column has its first value.
     """
     assert state.missing is not None
     growth = state.model.growth
@@ -96,7 +98,7 @@ def components_of(mixture: Mixture, cell: int) -> list[int]:
 
 
 def tend(state: State, cell: int) -> None:
-    """Divide every component of a cell that is due and has earned it; give new candidates else."""
+    """Divide each due component of a cell if one of its pairs has won; else propose new pairs."""
     growth = state.model.growth
     leaf = int(state.tree.cells.leaf[cell])
     for component in components_of(state.model, cell):
@@ -113,6 +115,7 @@ def tend(state: State, cell: int) -> None:
             _divide(state, cell, component, trial, pair)
             _refresh(state, leaf, cell)
             if state.model.cells.n[cell] >= growth.most:
+                # No component of the cell can divide any more.
                 for other in components_of(state.model, cell):
                     _close(state.model, other)
                 _drop_free_trials(state)
@@ -122,7 +125,7 @@ def tend(state: State, cell: int) -> None:
 
 
 def release(mixture: Mixture, cell: int) -> None:
-    """Give back all components of a cell."""
+    """Put all components of a cell on the free list."""
     for component in components_of(mixture, cell):
         _close(mixture, component)
         mixture.components.next[component] = mixture.counters[FREE_COMPONENT]
@@ -147,19 +150,19 @@ def inherit(
     state : State
         The model; changed in place.
     parents, born : ndarray of int
-        Cells that are detached, and the cells that take after them.
+        Detached cells, and the cells that inherit from them.
     side : Side
-        The side of the split that the cells stand for.
+        The side of the split on which the new cells are.
     told : callable or None
-        Gives the mean and variance of a parent in the split column on that side, or None where it
-        cannot tell; for classes with one component they take the place of the Gaussian's.
+        Conditional moments of a parent in the split column on that side, or None if unknown. For
+        classes with one component they replace those of the Gaussian.
     """
     reserve_components(state, int(state.model.cells.n[parents].sum()))
     mixture = state.model
     for parent, cell in zip(parents.tolist(), born.tolist(), strict=True):
         mixture.cells.first[cell] = -1
         olds = components_of(mixture, parent)
-        # Of several components it is not known which part of the sketch is whose.
+        # A sketch does not say to which of several components its values belong.
         moments = told(parent) if told is not None and len(olds) == 1 else None
         parts = [_part(state, old, side, moments) for old in olds]
         # A class that goes to this side keeps one component at least.
@@ -180,7 +183,7 @@ def inherit(
 
 
 def _known(state: State, own: list[int]) -> Array:
-    """Weight of every column in components, shape (components, d)."""
+    """Column weights of components, shape (components, d)."""
     if state.missing is not None:
         weights: Array = state.missing.model.own.weight[own]
         return weights
@@ -230,6 +233,8 @@ def scale_components(state: State, cell: int, mass: float, weight: float) -> Non
 
 
 class _Part(NamedTuple):
+    """The part of a component on one side of a split."""
+
     mass: float
     weight: float
     mean: Array
@@ -239,7 +244,7 @@ class _Part(NamedTuple):
 
 
 def _part(state: State, component: int, side: Side, moments: tuple[float, float] | None) -> _Part:
-    """The part of a component on one side of a split; of one far on the other side a trace."""
+    """The part of a component on one side of a split; its share is at least `_TRACE`."""
     mixture = state.model
     weight = float(mixture.own.head.weight[component])
     known = _known(state, [component])[0]
@@ -272,9 +277,8 @@ def _cut(
 ) -> float:
     """Truncate a Gaussian in place; returns the share of its mass that is kept.
 
-    ``known`` has the weight of each column, that of the split column is above 0.
-
-    The ``moments`` of the split column on that side, mean and variance, may be given.
+    ``known`` has the column weights; that of the split column is above 0. ``moments`` are the
+    conditional mean and variance of the split column, or None for those of the Gaussian.
     """
     feature, v, left = side.feature, side.threshold, side.left
     if feature >= a:
@@ -296,13 +300,14 @@ def _cut(
     rows, columns = _lower(a)
     slope = products / products[feature]
     m2 -= fall * slope[rows] * products[columns]
-    # A column that goes with the split column has nothing left, or by rounding less than that.
+    # A copy of the split column has no variance left, or by rounding a negative one.
     diagonal = rows == columns
     m2[diagonal] = np.maximum(m2[diagonal], 0.0)
     return share
 
 
 def _divide(state: State, cell: int, component: int, trial: int, pair: int) -> None:
+    """Replace a component by a pair of its trial: one half takes its record, one a new record."""
     reserve_components(state, 1)
     mixture = state.model
     first = trial * (2 * mixture.growth.pairs + 1) + 1 + 2 * pair
@@ -312,6 +317,7 @@ def _divide(state: State, cell: int, component: int, trial: int, pair: int) -> N
     pools = [(mixture.own, mixture.candidates)]
     if state.missing is not None:
         pools += [(state.missing.model.own, state.missing.model.candidates)]
+    # The Gaussians of the pair, with what they have learnt as candidates, become components.
     for target, source in ((component, first), (other, first + 1)):
         for pool, candidates in pools:
             for own, candidate in zip(pool, candidates, strict=True):
@@ -323,16 +329,19 @@ def _divide(state: State, cell: int, component: int, trial: int, pair: int) -> N
 
 
 def _set_mass(mixture: Mixture, component: int, mass: float) -> None:
+    """Set the mass of a component; the total of its cell is left to the caller."""
     mixture.components.mass[component] = mass
     mixture.components.log_mass[component] = math.log(mass)
 
 
 def _refresh(state: State, leaf: int, cell: int) -> None:
+    """Renew all factors of a cell."""
     mixture = state.model
     refresh_components(state.tree, mixture, state.missing, leaf, cell, _room(mixture))
 
 
 def _room(mixture: Mixture) -> Array:
+    """Workspace of the functions that renew factors."""
     return np.empty((4, mixture.pooled.shape[1]))
 
 
@@ -348,9 +357,10 @@ def _close(mixture: Mixture, component: int) -> None:
 
 
 def _drop_free_trials(state: State) -> None:
-    """Number the trials anew, without free ones, if those are more than half of all."""
+    """Renumber the trials without the free ones, if more than half of all are free."""
     mixture = state.model
     components = mixture.components
+    # Free components have no trial: `_close` runs before a component is put on the free list.
     own = np.flatnonzero(components.trial[: mixture.counters[N_COMPONENTS]] >= 0)
     if 2 * len(own) >= len(mixture.free):
         return
@@ -370,7 +380,7 @@ def _drop_free_trials(state: State) -> None:
 
 
 def open_trial(state: State, component: int) -> int:
-    """Give a component a trial, its old one if it has one; returns the trial."""
+    """The trial of a component: its own, or a free or new one whose entries are yet to be set."""
     mixture = state.model
     trial = int(mixture.components.trial[component])
     if trial >= 0:
@@ -395,7 +405,7 @@ def open_trial(state: State, component: int) -> int:
 
 
 def _propose(state: State, cell: int, component: int) -> None:
-    """Begin a trial with a copy of the component and the next pairs in its place."""
+    """Begin a trial: a copy of the component, and the next pairs that might replace it."""
     trial = open_trial(state, component)
     mixture = state.model
     own, growth = mixture.own, mixture.growth
@@ -418,7 +428,8 @@ def _propose(state: State, cell: int, component: int) -> None:
     towards[~valid] = 0.0
     halves = packed - _HALF * towards[:, rows] * towards[:, columns]
 
-    # The copy, two halves for each cut, and the concentric pair.
+    # The copy, two halves for each cut, and the concentric pair, in this order. All begin with the
+    # weight of few rows, so that they soon follow the rows that come.
     total = min(weight, 2.0 * growth.n_known + 10.0)
     weights = np.full(2 * growth.pairs + 1, 0.5 * total)
     weights[0] = total
@@ -439,6 +450,7 @@ def _propose(state: State, cell: int, component: int) -> None:
         seen.candidates.weight[places] = weights[:, None] * each
         seen.candidates.uneven[places] = seen.own.uneven[component]
         seen.candidates.ready[places] = 0
+    # A direction without spread gives no pair: evidence of -inf excludes it.
     mixture.evidence[trial] = np.append(np.where(valid, 0.0, -np.inf), 0.0)
     mixture.components["tried"][component] = (tried + n_cuts) % max(2 * growth.n_known, 1)
     mixture.components["seen"][component] = 0.0
@@ -448,12 +460,12 @@ def _propose(state: State, cell: int, component: int) -> None:
 def _directions(S: Array, scale: Array, tried: int, n: int, n_known: int) -> Array:
     """Directions to cut across: principal axes and widest columns in turn, in class units.
 
-    Of columns that are not known yet there is neither an axis nor a width: they come last.
+    Columns that have no value yet have neither axis nor width: they come last and are not used.
     """
     a = len(S)
     scaled = S * scale[:, None] * scale
     axes = np.linalg.eigh(scaled)[1][:, ::-1].T
-    # Of a class with one component all widths are 1 but for rounding, which must not decide.
+    # With one component all widths of a class are 1 up to rounding, which must not decide.
     columns = np.argsort(-np.round(np.diag(scaled), 9), kind="stable")
     out = np.zeros((n, a))
     for i, number in enumerate(range(tried, tried + n)):
@@ -473,6 +485,7 @@ def _lower(a: int) -> tuple[Array, Array]:
 
 
 def _unpack(packed: Array, a: int) -> Array:
+    """A packed symmetric matrix in full."""
     S = np.empty((a, a))
     rows, columns = _lower(a)
     S[rows, columns] = packed
@@ -481,11 +494,12 @@ def _unpack(packed: Array, a: int) -> Array:
 
 
 def _at(i: int, j: int) -> int:
-    """Where an entry of a packed matrix stands."""
+    """Index of an entry of a packed matrix."""
     return max(i, j) * (max(i, j) + 1) // 2 + min(i, j)
 
 
 def _chain(following: Array, first: int) -> Iterator[int]:
+    """The indices of a chain from ``first`` up to -1."""
     while first >= 0:
         yield first
         first = int(following[first])

@@ -1,8 +1,9 @@
-"""How rows fit the classes seen so far: each class remembers the densities of its last rows.
+"""P-values of an open world: each class remembers the log densities of its last rows.
 
 A row is scored just before it is learnt, by the log density that its own class gives it. The rank
 of a new row's density among those scores is a p-value in the manner of split-conformal prediction.
-Early scores are left out, and old ones forgotten: they are those of a model that has changed since.
+The first scores of a class are left out and old ones are dropped, since the model that gave them
+has changed since.
 """
 
 from __future__ import annotations
@@ -22,24 +23,24 @@ MATURE = 10.0
 """Weight that a class must have learnt before its rows are scored."""
 
 REMEMBERED = 256
-"""Scores that a class keeps: the last ones."""
+"""Number of scores that a class keeps: the last ones."""
 
 ENOUGH = 20.0
-"""Weight of the scores below which a class says nothing."""
+"""A class whose scores weigh less has no p-value."""
 
 
 class Conformity(NamedTuple):
-    """What each class remembers; rows are class codes."""
+    """The scores of each class, by class code."""
 
     held: Any  # float64 (codes,): mass over all leaves
     seen: Any  # float64 (codes,): weight learnt
     scored: Any  # int64 (codes,): rows scored so far
-    scores: Any  # float64 (codes, REMEMBERED)
+    scores: Any  # float64 (codes, REMEMBERED): ring buffers, next entry `scored` % REMEMBERED
     weights: Any  # float64 (codes, REMEMBERED): 0 where there is no score yet
 
 
 def new_conformity() -> Conformity:
-    """Return the memory of a model that knows no class."""
+    """Return empty scores, for a model without classes."""
     return Conformity(
         held=np.zeros(0),
         seen=np.zeros(0),
@@ -50,7 +51,7 @@ def new_conformity() -> Conformity:
 
 
 def reserve_classes(state: State, n_codes: int) -> None:
-    """Make room for so many classes."""
+    """Reserve so many classes."""
     conformity = state.conformity
     n = next_size(len(conformity.held), n_codes)
     state.conformity = Conformity(*(grown(array, n) for array in conformity))
@@ -58,7 +59,7 @@ def reserve_classes(state: State, n_codes: int) -> None:
 
 @exact
 def count_masses(tree, held):
-    """Write the mass of every class over all leaves."""
+    """Write the mass of every class, summed over all leaves, to ``held``."""
     held[:] = 0.0
     for cell in range(tree.counters[N_CELLS]):
         if tree.cells.leaf[cell] >= 0:
@@ -67,7 +68,7 @@ def count_masses(tree, held):
 
 @inlined
 def remember(conformity, code, score, w):
-    """Add the score of a row of weight w; with the memory full, it takes the oldest one's place."""
+    """Add the score of a row of weight w; a full memory drops its oldest score."""
     at = conformity.scored[code] % REMEMBERED
     conformity.scores[code, at] = score
     conformity.weights[code, at] = w
@@ -75,7 +76,7 @@ def remember(conformity, code, score, w):
 
 
 def merge_scores(conformity: Conformity, other: Conformity, codes: Array) -> None:
-    """Remember the scores of another model behind one's own, as if they had come last.
+    """Append the scores of another model, as if its rows had come last.
 
     Parameters
     ----------
@@ -88,6 +89,7 @@ def merge_scores(conformity: Conformity, other: Conformity, codes: Array) -> Non
     """
     for theirs, code in enumerate(codes[: len(other.seen)].tolist()):
         conformity.seen[code] += other.seen[theirs]
+        # Oldest first. Entries of weight 0 have not been written yet.
         in_time = (other.scored[theirs] + np.arange(REMEMBERED)) % REMEMBERED
         in_time = in_time[other.weights[theirs, in_time] > 0.0]
         at = (conformity.scored[code] + np.arange(len(in_time))) % REMEMBERED
@@ -98,7 +100,7 @@ def merge_scores(conformity: Conformity, other: Conformity, codes: Array) -> Non
 
 @exact
 def write_p_values(conformity, densities, p):
-    """Write the largest p-value over the classes with enough scores; 1 if there is none.
+    """Write the largest p-value over the classes with enough scores; 1 without such a class.
 
     Parameters
     ----------
@@ -117,7 +119,7 @@ def write_p_values(conformity, densities, p):
         if total < ENOUGH:
             continue
         for i in range(p.size):
-            # No branch here: it could not be predicted.
+            # Multiplied in place of a branch, which could not be predicted.
             below = 0.0
             for k in range(REMEMBERED):
                 less = conformity.scores[code, k] <= densities[i, code]

@@ -1,4 +1,4 @@
-"""A radius that knows the variance of a Gini gain and holds at all looks together.
+"""A radius that adapts to the variance of a Gini gain and is valid at all looks together.
 
 Labels may arrive in any order, so the classes' weights p_c and rows n_c are taken as given and only
 the share theta_c of each class that falls left of a threshold is random. The gain is
@@ -21,7 +21,7 @@ from mist.engine.compiled import allocating, exact
 from mist.engine.thresholds import binary_masses, left_masses
 
 RATE = 1.0 / 500.0
-"""Where the boundary is tightest: at some hundred rows, when a leaf can first be split."""
+"""Makes the boundary tightest at some hundred rows, when a leaf can first be split."""
 
 
 @exact
@@ -35,7 +35,7 @@ def class_variances(total, known, left, variances):
     known, left : float64 arrays, shape (classes,)
         Rows with a value in the column, and those of them left of the threshold.
     variances : float64 array, shape (classes,)
-        Receives the variances; zeros if nothing lies on one of the sides.
+        Receives the variances; zeros if one of the sides is empty.
 
     Examples
     --------
@@ -51,14 +51,16 @@ def class_variances(total, known, left, variances):
     variances[:] = 0.0
     if not (n_left > 0.0 and n_right > 0.0):
         return
-    # Divided before they are squared: of a Gaussian's tail there may be next to nothing.
+    # Divided before they are squared: the square of a tiny mass, from the tail of a Gaussian, would
+    # underflow.
     pure_left, pure_right = 0.0, 0.0
     for c in range(known.size):
         pure_left += (left[c] / n_left) ** 2
         pure_right += ((known[c] - left[c]) / n_right) ** 2
     for c in range(known.size):
         if known[c] > 0.0:
-            # Half a row on either side: a share of 0 or 1 in a sample is none in the population.
+            # Half a row is added on either side: a share of 0 or 1 in the sample need not be 0 or 1
+            # in the population.
             share = (left[c] + 0.5) / (known[c] + 1.0)
             slope = 2.0 * left[c] / n_left - pure_left
             slope -= 2.0 * (known[c] - left[c]) / n_right - pure_right
@@ -67,7 +69,7 @@ def class_variances(total, known, left, variances):
 
 @exact
 def boundary(rows, log_term):
-    """Standard deviations that a normal sum stays within, at all numbers of rows together.
+    """Number of standard deviations that bound a normal sum at all numbers of rows together.
 
     Parameters
     ----------
@@ -120,8 +122,8 @@ def noise(total, known, log_term):
         return 0.0
     tail = log_term + 2.0 * math.log(max(math.log(total), 1.0))
     part = squares / n**2
-    # With weights p_c = n_c / n every class has as many rows as its weight asks for, so that the
-    # scarcest, min_c n_c / p_c, are all n. The gain is that of the known rows times their share.
+    # With p_c = n_c / n, min_c n_c / p_c is n. The gain is that of the known rows times their
+    # share n / total, so that n cancels.
     return (1.0 - part + 2.0 * math.sqrt(part * tail) + 2.0 * largest / n * tail) / total
 
 
@@ -145,11 +147,11 @@ def gain_radius(total, known, variances, log_term):
 
 @exact
 def gap_radius(total, known, variances, gains, best, second, log_term, independent):
-    """What the gap between the best and the second gain must exceed.
+    """Radius that the gap between the best and the second gain must exceed.
 
     The best column has to beat every other one by the radius of their difference, and no split at
     all by the radius of its own gain. The runner-up need not be the hardest of them, since the
-    radii differ; the value returned is the hardest demand, told as one on the gap.
+    radii differ. The value returned is the hardest demand, expressed as a demand on the gap.
 
     Parameters
     ----------
@@ -202,10 +204,12 @@ def leaf_radius(
 
     Parameters
     ----------
+    tree, missing, sketch
+        Parts of a `mist.engine.state.State`.
     cells : int64 array
         The leaf's observed cells.
     n_numeric : int
-        Leading columns that are numeric; the others are 0/1 columns.
+        Number of numeric columns, which come first; the others are 0/1 columns.
     gains, splits : float64 arrays, shape (d,)
         Gain and threshold of each column's best candidate, 0 and NaN without one.
     best : int

@@ -15,14 +15,14 @@ from mist.engine.compiled import allocating, exact, inlined
 from mist.engine.thresholds import binary_masses, left_masses
 
 TIE = 1e-12
-"""A later candidate must be better by more than this: the first of equals is kept."""
+"""A later candidate must be better by more than this, so that the first of equals is kept."""
 
 
 @inlined
 def impurity_term(mass, entropy):
     """Summand of the impurity: mass squared, or mass times its binary logarithm.
 
-    ``entropy`` is True or None, so that of the two only one is compiled.
+    ``entropy`` is True or None, so that only one of the two is compiled.
     """
     if entropy is None:
         return mass * mass
@@ -31,7 +31,11 @@ def impurity_term(mass, entropy):
 
 @exact
 def split_gain(n_left, n_right, left, right, whole, entropy):
-    """Impurity of the whole minus the mean impurity of the parts, from sums of terms."""
+    """Gain of a split: impurity before it minus the mean impurity of both sides.
+
+    ``n_left`` and ``n_right`` are masses; ``left``, ``right`` and ``whole`` sums of `impurity_term`
+    over the classes on a side, and of both sides together.
+    """
     n = n_left + n_right
     if not (n_left > 0.0 and n_right > 0.0):
         return 0.0
@@ -43,7 +47,7 @@ def split_gain(n_left, n_right, left, right, whole, entropy):
 
 @exact
 def first_largest(gains):
-    """Place of the largest positive gain, the first of equals; -1 if no gain is positive.
+    """Index of the largest positive gain, the first of equals; -1 if no gain is positive.
 
     Examples
     --------
@@ -65,6 +69,8 @@ def best_splits(
 
     Parameters
     ----------
+    tree, missing, sketch
+        Parts of a `mist.engine.state.State`.
     cells : int64 array
         The leaf's observed cells.
     candidates : float64 array, shape (m, n_numeric)
@@ -96,6 +102,7 @@ def best_splits(
     for cell in cells:
         total += tree.cells.count[cell]
     each = total / cells.size
+    # Classes are summed in the order of the chain: another order would round differently.
     for cell in cells:
         count = tree.cells.count[cell]
         left_masses(tree, missing, sketch, cell, candidates, known, left)
@@ -146,12 +153,13 @@ def best_splits(
 
 @exact
 def most_gain(tree, cells, entropy):
-    """The most that any split of a leaf can gain, whatever its columns hold.
+    """An upper bound of the gain of any split of a leaf, whatever its columns hold.
 
-    No more than the impurity of the class masses p observed there; no more than one bit; and of
-    Gini impurity, no more than 2 max(p) - sum(p^2): it is the sum over both sides of
-    sum(l^2) / sum(l), for the masses l of a side, less sum(p^2), and a mean of l never exceeds
-    max(p). With many classes that is far less than any radius.
+    Let p be the shares of the classes observed at the leaf. No gain exceeds the impurity of p; an
+    information gain is at most one bit. A Gini gain is the sum over both sides of
+    sum(l^2) / sum(l), where l are the shares that go to a side, minus sum(p^2). As a weighted mean
+    of l never exceeds max(p), it is at most 2 max(p) - sum(p^2). With many classes that is far less
+    than any radius.
     """
     total, terms, most = 0.0, 0.0, 0.0
     for cell in cells:
@@ -192,7 +200,7 @@ def radius(
     n_classes : int
         Classes observed at the leaf.
     union_bound : bool
-        If false, ln(1/delta) stands in place of ln(2 d m / delta).
+        If false, ln(1/delta) replaces ln(2 d m / delta).
     entropy : True or None
         True if the gain is an information gain.
 
@@ -212,7 +220,7 @@ def radius(
 
 
 def squared_scale(bound: str, n_classes: int = 2, entropy: bool | None = None) -> float:
-    """What stands before ln(tests / delta) / n under the root of `radius`."""
+    """Factor of ln(tests / delta) / n under the root of `radius`."""
     if bound in ("mcdiarmid", "rutkowski"):
         return 32.0
     return (math.log2(max(n_classes, 2)) if entropy else 1.0) ** 2 / 2

@@ -1,4 +1,4 @@
-"""The tree of a model without what its leaves know, for others to learn into."""
+"""Forks: copies of a tree with empty leaves, into which parts of the rows are learnt."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from mist.engine.records import new_records
 from mist.engine.state import CAPS, LEAF, N_LEARNT, N_LEAVES, N_NODES, Options, State, clear_leaf
 
 NEVER = 2**62
-"""The grace period of a tree that is not to be split."""
+"""Grace period of a tree that must not split."""
 
 
 def fork(state: State, number: int, share: float) -> State:
     """A tree with the same splits that has learnt nothing, and does not split.
 
-    Rows are routed as the model routes them: a missing value goes by the masses of the nodes, so
-    those are kept, and `State.began` tells what they were.
+    Rows are routed as the model routes them. Missing values are routed by the masses of the nodes,
+    so the fork begins with these masses; `State.began` records them.
 
     Parameters
     ----------
@@ -28,9 +28,9 @@ def fork(state: State, number: int, share: float) -> State:
     number : int
         Forks of the same tree with other numbers draw other random bits.
     share : float
-        Part of each mixture that the fork begins with, so that its components go on rather than
-        begin anew. When it is merged, that part is taken back: the shares of forks that are merged
-        must not exceed 1 together.
+        Share of each mixture that the fork begins with, so that its components continue those of
+        the model. When it is merged, that share is subtracted from the model: the shares of all
+        forks that are merged must not exceed 1 together.
 
     Returns
     -------
@@ -40,7 +40,7 @@ def fork(state: State, number: int, share: float) -> State:
     out = bare(state, state.options._replace(grace_period=NEVER))
     renumber(out, number, int(state.tree.counters[N_LEARNT]))
     out.began = state.tree.nodes.mass[: state.tree.counters[N_NODES]].copy()
-    out.began[0] = 0.0  # the weight of all rows
+    out.began[0] = 0.0  # the root's mass is the weight of all rows, which divides the scale
     out.tree.nodes.mass[:] = out.began
     kind_of(out.model).carry(state, out, share)
     return out
@@ -48,6 +48,7 @@ def fork(state: State, number: int, share: float) -> State:
 
 def renumber(state: State, number: int, learnt: int = 0) -> None:
     """Let a fork draw random bits of its own from now on."""
+    # One bit less, as a seed is an int64 that is not negative.
     seed = int(draw(state.options.seed, FORKS, number, learnt, 0)) >> 1
     state.options = state.options._replace(seed=seed)
 
@@ -79,6 +80,7 @@ def bare(state: State, options: Options) -> State:
     kind_of(out.model).reserve_leaves(out, n_leaves)
     out.tree.counters[[N_NODES, N_LEAVES]] = n, n_leaves
     out.tree.nodes.mass[:] = 0.0
+    # Leaves keep their indices, so that forks are merged leaf by leaf.
     for leaf, node in enumerate(state.tree.leaves.node[:n_leaves].tolist()):
         clear_leaf(out.tree, leaf, node, 0)
         kind_of(out.model).begin(out, leaf)

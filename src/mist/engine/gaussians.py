@@ -2,8 +2,25 @@
 
 Covariances and factors are packed: the lower triangle, row after row. A *factor* is the inverse
 of the Cholesky factor, so that a log density is a sum of squares of dot products. Columns behind
-the numeric ones hold 0 and 1; of them a Gaussian knows the mean alone, and the density has a
-Bernoulli factor for each.
+the numeric ones hold 0 and 1. There a Gaussian keeps the mean only, and the density has a Bernoulli
+factor for each column.
+
+The functions share these parameters, with a numeric and b binary columns and p = a (a + 1) / 2:
+
+gaussians, mean, m2, factor, odds
+    A pool (`Gaussians`), or its arrays; a ``factor`` may come from elsewhere, shape (n, p).
+seen : Seen or None
+    Column weights of the pool; None as long as no value was missing.
+g : int
+    Index of the Gaussian.
+X, i, w : float64 array, shape (m, a + b), int and float
+    Rows, the index of the row at hand, and its weight.
+n_numeric : int
+    The number a.
+deviation : float64 array, shape (a,)
+    Scratch array.
+space : Space
+    Workspace for rows with missing values.
 """
 
 from __future__ import annotations
@@ -19,13 +36,13 @@ from mist.engine.records import new_records
 GAUSS = np.dtype(
     [
         ("weight", np.float64),  # of the rows behind the moments
-        ("fresh", np.float64),  # that weight when the factor was made
+        ("fresh", np.float64),  # that weight when the factor was made; 0: never
         ("constant", np.float64),  # log density at the mean, all binary columns 0
     ]
 )
 
 LEAST_PIVOT = 1e-12
-"""A pivot below this share of its variance means that rounding has eaten the rest."""
+"""A pivot below this share of its variance is taken as rounding error."""
 
 LEAST_CHANCE = 1e-4
 """Bounds the probability of a 1, and of a 0, in a 0/1 column."""
@@ -60,7 +77,7 @@ def clear(gaussians, g):
     gaussians.head.fresh[g] = 0.0
     gaussians.mean[g, :] = 0.0
     gaussians.m2[g, :] = 0.0
-    # Missing values are estimated by the factor: an old one would tell of columns not yet seen.
+    # Missing values are estimated by the factor: an old one has entries of columns without values.
     gaussians.factor[g, :] = 0.0
 
 
@@ -72,6 +89,7 @@ def absorb(gaussians, g, X, i, w, n_numeric):
     head.weight[g] = before + w
     r = w / head.weight[g]
     d = mean.shape[1]
+    # The first row has no deviation.
     if before == 0.0:
         for j in range(d):
             mean[g, j] = X[i, j]
@@ -122,6 +140,7 @@ def oracle_shrinkage(squares, d, n, least):
 
 @summed
 def _product(S, row, column, n):
+    """Dot product of n entries of a packed array from ``row`` and from ``column`` on."""
     total = 0.0
     for k in range(n):
         total += S[row + k] * S[column + k]
@@ -132,8 +151,8 @@ def _product(S, row, column, n):
 def factorise(S, out, low, n):
     """Write the inverse of the Cholesky factor of a packed matrix; returns its log determinant.
 
-    ``S`` is overwritten. A column without variance stands alone with variance 1. If rounding has
-    made the matrix indefinite, its diagonal is used.
+    ``S`` is overwritten. The diagonal entry of a column without variance is taken as 1. If rounding
+    has made the matrix indefinite, its diagonal is used.
 
     Parameters
     ----------
@@ -142,7 +161,7 @@ def factorise(S, out, low, n):
     out : float64 array, shape (p,)
         Receives the factor, packed.
     low : float64 array, shape (n,)
-        Room for the diagonal.
+        Scratch array for the diagonal.
     n : int
         Number of columns.
 
@@ -159,6 +178,7 @@ def factorise(S, out, low, n):
             low[j] = 1.0
             S[at] = 1.0
         at += 1
+    # Cholesky factor in place of S, row by row; `row` and `column` are starts of packed rows.
     sound = True
     row = 0
     for i in range(n):
@@ -185,6 +205,7 @@ def factorise(S, out, low, n):
             logs += math.log(out[at])
             at += 1
         return logs
+    # Inverse of the triangular factor, row by row.
     row = 0
     for i in range(n):
         column = 0
@@ -206,6 +227,7 @@ def factorise(S, out, low, n):
 def learn_odds(gaussians, seen, g, n_numeric):
     """Renew the log odds of the binary columns; returns the log probability that all are 0."""
     n, total = gaussians.head.weight[g], 0.0
+    # Half a row of each value is added to the counts.
     for j in range(gaussians.odds.shape[1]):
         if seen is not None:
             n = seen.weight[g, n_numeric + j]
@@ -218,6 +240,7 @@ def learn_odds(gaussians, seen, g, n_numeric):
 
 @summed
 def _dot(factor, g, at, n, deviation):
+    """Dot product of a packed row of a factor, from ``at`` on, with the first n deviations."""
     total = 0.0
     for j in range(n):
         total += factor[g, at + j] * deviation[j]
@@ -226,7 +249,10 @@ def _dot(factor, g, at, n, deviation):
 
 @inlined
 def distance(factor, mean, g, X, i, n_numeric, deviation, most):
-    """Squared Mahalanobis distance of a row, or a part of it that is above ``most``."""
+    """Squared Mahalanobis distance of a row, or a partial sum of it that exceeds ``most``.
+
+    Parameters as in the module docstring. With ``most`` = inf the sum is always complete.
+    """
     total = 0.0
     at = 0
     for j in range(n_numeric):
@@ -252,21 +278,21 @@ def binary_score(odds, g, X, i, n_numeric):
 
 
 class Seen(NamedTuple):
-    """What a pool of Gaussians knows of each column, once a value was missing.
+    """Column weights of a pool of Gaussians, once a value was missing.
 
     An entry of ``m2`` is then the covariance times the geometric mean of both columns' weights,
     which keeps it positive semidefinite whatever was missing.
     """
 
-    weight: Any  # float64 (n, a + b): of what is known of a column; 0: it never had a value
+    weight: Any  # float64 (n, a + b): weight behind a column; 0: it never had a value
     made: Any  # float64 (n, a): that weight when the factor was made
     variance: Any  # float64 (n, a): in the covariance behind the factor
     uneven: Any  # int64 (n,): 1: the weights of the columns differ
-    ready: Any  # int64 (n,): 1: the factor can tell missing values from the others
+    ready: Any  # int64 (n,): 1: the factor can estimate missing values from the others
 
 
 def new_seen(head: Any, n_numeric: int, n_binary: int) -> Seen:
-    """Return what Gaussians know that have learnt rows without missing values alone."""
+    """Return the column weights of Gaussians that have learnt only rows without missing values."""
     n = len(head)
     return Seen(
         np.repeat(head.weight[:, None], n_numeric + n_binary, axis=1),
@@ -278,12 +304,12 @@ def new_seen(head: Any, n_numeric: int, n_binary: int) -> Seen:
 
 
 class Space(NamedTuple):
-    """Room for what is computed of a row with missing values."""
+    """Workspace for a row with missing values."""
 
     row: Any  # float64 (4, a): deviations, their products with the factor, right side, units
     columns: Any  # int64 (a,): columns whose values are estimated, last one first
     root: Any  # float64 (p,): Cholesky factor of their precision, in their own scale
-    rest: Any  # float64 (p,): covariance that is left of them, in that scale
+    rest: Any  # float64 (p,): their covariance given the known values, in that scale
 
 
 @inlined
@@ -297,31 +323,34 @@ def is_whole(X, i):
 
 @inlined
 def _at(i, j):
+    """Index of the entry (i, j), j <= i, of a packed matrix."""
     return i * (i + 1) // 2 + j
 
 
 @exact
 def marginal(factor, mean, g, X, i, n_numeric, space):
-    """Squared distance of the known values, estimates of the missing ones, and what they weigh.
+    """Squared distance of the known values, and estimates of the missing ones.
 
-    The distance of the known values is the least distance over all values of the missing ones,
-    and where it is least are their conditional means. So the precision of the missing columns,
-    a block of that of all columns, is all that has to be factorised. A column whose diagonal entry
-    in the factor is 0 is unknown and left out.
+    The distance of the known values is the least distance over all values of the missing ones; the
+    minimum is at their conditional means. So only the precision of the missing columns, a block of
+    the precision of all columns, has to be factorised. A column whose diagonal entry in the factor
+    is 0 is unknown and left out.
 
     Returns
     -------
     distance : float
         Squared Mahalanobis distance under the marginal Gaussian.
     logs : float
-        To be taken from the log density of whole rows: half the log determinant of the block.
+        To be subtracted from the log density of complete rows: half the log determinant of the
+        block.
     n : int
-        Number of columns estimated: ``space.columns``; the estimated deviations stand in
-        ``space.row[0]``, ``space.root`` has the factor of the block.
+        Number of columns estimated. They are in ``space.columns``, their estimated deviations in
+        ``space.row[0]`` and the factor of the block in ``space.root``.
     """
     F, deviation, y, b = factor[g], space.row[0], space.row[1], space.row[2]
     columns, root = space.columns, space.root
     n = 0
+    # The last column first: the lower bound of the pivots below relies on that order.
     for back in range(n_numeric):
         j = n_numeric - 1 - back
         deviation[j] = 0.0
@@ -349,12 +378,14 @@ def marginal(factor, mean, g, X, i, n_numeric, space):
             if q < p:
                 root[_at(p, q)] = total / root[_at(q, q)]
             else:
-                # The factor is triangular: of its column, the unit is left at least.
+                # Exactly it is at least 1: the first entry of the scaled column of the triangular
+                # factor is 1, and no earlier column of the block has an entry in that row.
                 root[_at(p, p)] = math.sqrt(max(total, 1.0))
         for q in range(p):
             b[p] -= root[_at(p, q)] * b[q]
         b[p] /= root[_at(p, p)]
         logs += math.log(root[_at(p, p)]) - math.log(sd)
+    # Back substitution: b becomes the estimates, in units of 1 / F[c, c].
     for back in range(n):
         p = n - 1 - back
         for q in range(p + 1, n):
@@ -374,8 +405,9 @@ def marginal(factor, mean, g, X, i, n_numeric, space):
 def log_density(gaussians, factor, constant, g, X, i, n_numeric, space):
     """Log density of a row that may have missing values, under a Gaussian that may lack columns.
 
-    A column that the Gaussian never had a value of counts as if the value were where it is
-    expected, with the variance that ``space.row[3]`` gives for all.
+    A column in which the Gaussian never had a value counts with the variance in ``space.row[3]``
+    and no deviation. Parameters as in the module docstring; ``constant`` is the log density at the
+    mean, all binary columns 0.
     """
     away, logs, _ = marginal(factor, gaussians.mean, g, X, i, n_numeric, space)
     score = constant - logs - 0.5 * away
@@ -385,14 +417,14 @@ def log_density(gaussians, factor, constant, g, X, i, n_numeric, space):
             score -= 0.5 * math.log(units[j])
     for j in range(n_numeric, X.shape[1]):
         odds = gaussians.odds[g, j - n_numeric]
-        # Of a missing value, neither of the two counts: take back that of a 0.
+        # A missing value has no term. `constant` has the one of a 0, -log(1 + exp(odds)): undo it.
         score += odds * X[i, j] if X[i, j] == X[i, j] else math.log(1.0 + math.exp(odds))
     return score if -np.inf < score < np.inf else -np.inf
 
 
 @exact
 def _leftover(n, space):
-    """Write the covariance that is left of the estimated columns, in the scale of the block."""
+    """Write the covariance of the estimated columns given the known ones, in the block's scale."""
     root, rest = space.root, space.rest
     for p in range(n):
         # Row p of the inverse of the root.
@@ -414,8 +446,9 @@ def _leftover(n, space):
 def absorb_seen(gaussians, seen, g, X, i, w, n_numeric, space):
     """Learn a row of weight w that may have missing values, or into columns of uneven weight.
 
-    Missing values that can be estimated are filled in, with what is left open of them, and weigh
-    as much as the known values tell of them: the share of the variance that they explain.
+    Missing values that can be estimated are filled in, together with their remaining covariance.
+    Their weight is w times the share of the variance that the known values explain. Parameters as
+    in the module docstring.
     """
     mean, m2, factor, weight = gaussians.mean, gaussians.m2, gaussians.factor, seen.weight
     deviation, step, part = space.row[0], space.row[1], space.row[2]
@@ -433,6 +466,7 @@ def absorb_seen(gaussians, seen, g, X, i, w, n_numeric, space):
         unit = 1.0 / factor[g, _at(c, c)]
         left = space.rest[_at(p, p)] * unit / seen.variance[g, c] * unit
         part[c] = w * (1.0 - left) if 0.0 <= left < 1.0 else 0.0
+    # The remaining covariance of the columns that are filled in.
     for p in range(n):
         for q in range(p + 1):
             c, other = space.columns[p], space.columns[q]
@@ -463,7 +497,7 @@ def absorb_seen(gaussians, seen, g, X, i, w, n_numeric, space):
 
 @inlined
 def lacks_known(seen, g, X, i, n_numeric):
-    """Whether a row has no value in a numeric column that the Gaussian has had one of."""
+    """Whether a row lacks a value in a numeric column in which the Gaussian has had one."""
     lacks = False
     for j in range(n_numeric):
         lacks |= X[i, j] != X[i, j] and seen.weight[g, j] > 0.0
@@ -472,7 +506,7 @@ def lacks_known(seen, g, X, i, n_numeric):
 
 @inlined
 def has_news(seen, g):
-    """Whether twice as much is known of some column as when the factor was made."""
+    """Whether the weight of some column has doubled since the factor was made."""
     news = False
     for j in range(seen.made.shape[1]):
         news |= seen.weight[g, j] > 0.0 and seen.weight[g, j] >= 2.0 * seen.made[g, j]
@@ -481,7 +515,10 @@ def has_news(seen, g):
 
 @exact
 def factorise_seen(S, weight, g, factor, low, n):
-    """`factorise` for a Gaussian that may never have had a value in some columns."""
+    """`factorise` for a Gaussian that may never have had a value in some columns.
+
+    Their diagonal entries in the factor become 0, which `marginal` takes as unknown.
+    """
     row = 0
     for i in range(n):
         for j in range(i + 1):

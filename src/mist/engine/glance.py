@@ -1,9 +1,9 @@
-"""Attempts to split that must fail, told at a glance and without leaving the loop over rows.
+"""The split screen: a cheap test, inside the loop over rows, that a split attempt cannot succeed.
 
-The gap between a leaf's two best columns is at most what any split can gain, less a gain that two
-columns reach. The two that were best at the last attempt still gain much as a rule, at one of
-their candidates near the threshold of then: mostly that shows at once that the gap cannot exceed
-the radius, and neither the other columns nor the other candidates are looked at.
+Let g be a gain that at least two columns reach. Then the gap between the two best columns is at
+most the largest possible gain minus g. The screen looks at the two columns that were best at the
+last attempt, each at one candidate near its threshold of that time. As a rule they still gain much,
+which shows that the gap cannot exceed the radius. No other column or candidate is looked at.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from mist.engine.thresholds import class_median, left_mass, midpoint
 
 
 class Room(NamedTuple):
-    """Room for what is computed of one leaf."""
+    """Workspace for one leaf."""
 
     cells: Any  # int64 (n_codes,)
     medians: Any  # float64 (n_codes,)
@@ -35,9 +35,10 @@ class Room(NamedTuple):
 
 @allocating
 def glance_room(sketch, cells, medians):
-    """Room for a look at a leaf, beside that for its classes."""
+    """Workspace made from arrays for the classes, which are passed, and a sketch's column."""
     n = np.int64(0)
-    # The bare test for None comes first: only then is the rest not compiled without sketches.
+    # The test for None is a statement of its own: only then is the rest not compiled without
+    # sketches.
     if sketch is not None:
         n = sketch.plan[TOTALS, LEVELS] + 2
     column = np.empty((2, n))
@@ -46,16 +47,26 @@ def glance_room(sketch, cells, medians):
 
 @exact
 def must_fail(glance, tree, sketch, leaf, n_numeric, room):
-    """Whether no gap of the leaf can exceed the radius; nothing is missing anywhere.
+    """Whether a split attempt at the leaf must fail. False means: not known, examine the leaf.
 
-    False where that is not seen at a glance.
+    Parameters
+    ----------
+    glance : mist.engine.state.Glance
+        Parameters of the radius.
+    tree, sketch
+        Parts of a `mist.engine.state.State` without missing values.
+    leaf, n_numeric : int
+        The leaf, and the number of numeric columns.
+    room : Room
+        Workspace.
     """
     if glance.squared == 0.0:
         return False
     n, cell = 0, tree.leaves.first[leaf]
     while cell >= 0:
         if tree.cells.count[cell] > 0.0:
-            # A sketch may be empty beside weights below 1: the full test leaves such a class out.
+            # With weights below 1 a sketch may still be empty. The full test has no median of such
+            # a class.
             if tree.cells.start[cell] >= 0 and tree.cells.used[cell] == 0:
                 return False
             room.cells[n] = cell
@@ -68,7 +79,8 @@ def must_fail(glance, tree, sketch, leaf, n_numeric, room):
     eps = confidence_radius(glance.squared, tests, glance.delta, tree.leaves.rows[leaf])
     if eps < glance.tie_threshold:
         return False
-    # What must be surpassed by both columns; differences by rounding are left to the full test.
+    # If two columns gain `least`, the gap is at most most_gain - least = eps - TIE. The margin TIE
+    # leaves cases that differ by rounding to the full test.
     least = most_gain(tree, cells, None) - eps + TIE
     if least <= 0.0:
         return True
@@ -106,9 +118,9 @@ def _gain_near(tree, sketch, cells, j, threshold, n_numeric, room):
 
 @exact
 def _midpoint_near(medians, n, v):
-    """The midpoint between v's neighbours among the medians, NaN if they are all equal.
+    """The midpoint between the neighbours of v among the medians, NaN if all medians are equal.
 
-    Beyond the last median, that between the last two.
+    Beyond the first or the last median it is the midpoint of the first or the last two.
     """
     # The two largest that are <= v, and the two smallest above.
     a, b = -np.inf, np.inf

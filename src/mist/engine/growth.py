@@ -1,4 +1,8 @@
-"""Learning with growth: the compiled loop, and the rare work between its runs."""
+"""Learning with growth: runs of the loop over rows, and split attempts between them.
+
+`learn` runs the driver (`mist.engine.passage`) over a batch of rows. When it reports a leaf that is
+due, `attempt` examines the leaf and splits it if the split test says so.
+"""
 
 from __future__ import annotations
 
@@ -28,11 +32,11 @@ CONFSEQ = ("confseq", "confseq_independent")
 
 
 _PATIENCE = 2
-"""Multiple of `SplitRule.rows_per_split` after which trials give way to the next columns."""
+"""Multiple of `SplitRule.rows_per_split` after which other columns become candidate splits."""
 
 
 class SplitRule(NamedTuple):
-    """When a leaf splits, where, and what its children get."""
+    """When a leaf splits, where, and what its children inherit: options of the public classes."""
 
     bound: str
     split_test: str
@@ -65,9 +69,9 @@ class Split(NamedTuple):
     gain : float
         Gain of the split.
     radius : float
-        What its gain, or the gap, had to exceed.
+        Radius that its gain, or the gap, had to exceed.
     seen : int
-        Rows the model had learnt in all.
+        Rows that the model had learnt in all.
     """
 
     node: int
@@ -93,13 +97,19 @@ def learn(
 ) -> list[Split]:
     """Learn rows one after another; with ``out`` given, predict each before it is learnt.
 
-    Parameters and shapes as in `mist.engine.stream.run`, but ``X`` may hold NaN, if it is not
-    said to be ``whole``. Splits are put into the list ``made`` as they come, if it is given.
+    Parameters as in `mist.engine.stream.run`, and
+
+    state, rule : State, SplitRule
+        The model, which is changed in place, and its split rule.
+    whole : bool
+        Whether ``X`` is known to hold no NaN.
+    made : list of Split or None
+        Receives the splits as they are made.
 
     Returns
     -------
     list of Split
-        Splits made on the way, features in internal order.
+        ``made``, or a new list: the splits of this call, features in internal order.
     """
     splits = [] if made is None else made
     if state.options.balanced:
@@ -107,6 +117,7 @@ def learn(
     if state.conformity is not None:
         reserve_classes(state, len(ranks))
     glance = _glance(state, rule)
+    # Set only if it differs: a part that is set costs a new handle.
     if glance != state.glance:
         state.glance = glance
     row, n = 0, len(X)
@@ -115,11 +126,13 @@ def learn(
     if not trying:
         state.trials.clear()
     while row < n:
+        # Until a NaN is learnt there are no column weights, and rows without NaN go through code
+        # without missing values: `end` is the first row with a NaN.
         end = n
         if state.missing is None and not whole:
             hole = first_missing(X, row)
             if hole == row and weights[row] == 0:
-                # Nothing of this row is kept, so it is no reason to count missing values.
+                # A row of weight 0 is not learnt, so it is no reason to start column weights.
                 if out is not None:
                     _predict_one(state, row, X, ranks, out, shares)
                 row += 1
@@ -131,6 +144,7 @@ def learn(
         if state.missing is not None:
             with state.changing():
                 end = row + kind_of(state.model).meet(state, X[row:end], weights[row:end])
+        # The loop returns at each request; `row` is the first row that is not learnt yet.
         while row < end:
             first = row
             row, leaf = advance(
@@ -152,7 +166,7 @@ def learn(
 
 
 def _glance(state: State, rule: SplitRule) -> Glance:
-    """What the loop needs to pass over attempts that must fail, if it can tell."""
+    """Parameters of the split screen; `NO_GLANCE` for rules that it does not cover."""
     by_class = _tests_by_class(rule)
     if not (
         rule.split_test == "gap"
@@ -173,18 +187,29 @@ def _glance(state: State, rule: SplitRule) -> Glance:
 
 
 def grow(state: State, rule: SplitRule, leaf: int, splits: list[Split]) -> None:
-    """Attempt to split a leaf, or none if it is -1; a split that was made is put into the list."""
+    """Attempt to split a leaf, unless it is -1; a split that was made is put into the list."""
     if leaf < 0:
         return
     with state.changing():
         made = attempt(state, rule, leaf)
+        # A split changes the class masses: some are discounted or too small to be inherited.
         if made and state.conformity is not None:
             count_masses(state.tree, state.conformity.held)
         splits += [made] if made else []
 
 
 def follow_up(state: State, rule: SplitRule, reason: int, detail: int, splits: list[Split]) -> None:
-    """Do what the loop came back for with a row, as `grow`, unless others have done it since."""
+    """Serve the request that the loop returned for a row, unless another thread has done it since.
+
+    Parameters
+    ----------
+    state, rule : State, SplitRule
+        The model, which is changed in place, and its split rule.
+    reason, detail : int
+        As `mist.engine.stream.run` returned them: `TEND` and a cell, or `ATTEMPT` and a leaf.
+    splits : list of Split
+        Receives a split that was made.
+    """
     tree = state.tree
     if reason == TEND:
         outdated = tree.cells.leaf[detail] < 0
@@ -198,8 +223,8 @@ def follow_up(state: State, rule: SplitRule, reason: int, detail: int, splits: l
 def split_where_due(state: State, rule: SplitRule, splits: list[Split]) -> None:
     """Attempt to split every leaf whose rows have passed a multiple of the grace period.
 
-    However many multiples have been passed, each leaf is examined once: what a merge has
-    added is looked at as a whole. Splits that were made are put into the list.
+    Each leaf is examined once, however many multiples it has passed: what a merge has added counts
+    as one batch of evidence. Splits that were made are put into the list.
     """
     leaves = state.tree.leaves
     for leaf in range(int(state.tree.counters[N_LEAVES])):
@@ -211,19 +236,24 @@ def split_where_due(state: State, rule: SplitRule, splits: list[Split]) -> None:
 def _predict_one(
     state: State, row: int, X: Array, ranks: Array, out: Array, shares: Array | None
 ) -> None:
+    """Predict one row that may have missing values."""
     here = slice(row, row + 1)
     given = None if shares is None else shares[here]
     state.handle.call(predict_rows, X[here], ranks, out[here], given, True)
 
 
 def attempt(state: State, rule: SplitRule, leaf: int) -> Split | None:
-    """Examine a leaf and split it if the test says so (Algorithm 1, GapTest)."""
+    """Examine a leaf and split it if the test says so (Algorithm 1, GapTest).
+
+    The steps go from cheap to costly: most attempts end before any gain is computed.
+    """
     tree, leaves = state.tree, state.tree.leaves
     rows = float(leaves["rows"][leaf])
     leaves["tried"][leaf] = int(rows // state.options.grace_period)
     if rule.max_leaves is not None and tree.counters[N_LEAVES] >= rule.max_leaves:
         state.trials.pop(leaf, None)
         return None
+    # Candidate splits: one of them wins, or they stay until their time is over.
     if leaf in state.trials:
         made = _end_of_trials(state, rule, leaf)
         if made or rows - state.trials[leaf].opened < _PATIENCE * rule.rows_per_split:
@@ -238,7 +268,7 @@ def attempt(state: State, rule: SplitRule, leaf: int) -> Split | None:
     entropy = True if rule.criterion == "info_gain" else None
     by_likelihood = rule.criterion == "likelihood"
     eps, tie = _least_demand(state, rule, rows, cells)
-    # A demand above what any split can gain cannot be met.
+    # No gain, and so no gap, exceeds `most_gain`. With missing values the bound is not used.
     if (
         not (tie or by_likelihood)
         and state.missing is None
@@ -248,6 +278,7 @@ def attempt(state: State, rule: SplitRule, leaf: int) -> Split | None:
     candidates = _candidates(state, rule, leaf, cells)
     if state.options.single and state.sketch is not None:
         candidates = routing_thresholds(candidates)
+    # `places` are thresholds; both arrays are written in full below.
     gains, places = np.empty(state.n_features), np.empty(state.n_features)
     allowed = _allowed_columns(state, rule, leaf)
     if by_likelihood:
@@ -304,7 +335,7 @@ def attempt(state: State, rule: SplitRule, leaf: int) -> Split | None:
 
 
 def _remember(leaves: Any, leaf: int, gains: Array, places: Array, best: int) -> None:
-    """Keep the two columns that gained most, for a glance at the next attempt."""
+    """Keep the two columns that gained most, for the split screen of the next attempt."""
     others = np.where(np.arange(len(gains)) == best, 0.0, gains)
     second = int(np.argmax(others))
     known = others[second] > 0.0
@@ -314,7 +345,7 @@ def _remember(leaves: Any, leaf: int, gains: Array, places: Array, best: int) ->
 
 
 def _end_of_trials(state: State, rule: SplitRule, leaf: int) -> Split | None:
-    """Give a trial that has earned it the place of its leaf."""
+    """Split a leaf as the candidate split that has won, if there is one."""
     trial = trials.winner(state.trials[leaf], rule.delta)
     if trial is None:
         return None
@@ -333,11 +364,12 @@ def _end_of_trials(state: State, rule: SplitRule, leaf: int) -> Split | None:
 
 
 def _least_demand(state: State, rule: SplitRule, rows: float, cells: Array) -> tuple[float, bool]:
-    """What the statistic must exceed at least, and whether any positive gain will do."""
+    """Least radius of a leaf, and whether any positive gain suffices (the tie rule)."""
     if rule.split_test in ("schedule", "eprocess"):
         least = LEAST_GAIN if rule.criterion == "likelihood" else 0.0
         return least, least == 0.0
     if rule.bound in CONFSEQ:
+        # The part of the radius that does not depend on the column.
         counts = state.tree.cells.count[cells]
         return float(noise(counts.sum(), counts, _log_term(state, rule, cells))), False
     eps = radius(
@@ -354,6 +386,7 @@ def _least_demand(state: State, rule: SplitRule, rows: float, cells: Array) -> t
 
 
 def _n_thresholds(rule: SplitRule, cells: Array) -> int:
+    """Number of candidate thresholds of a column."""
     return cells.size - 1 if _tests_by_class(rule) else rule.n_thresholds
 
 
@@ -369,7 +402,7 @@ def _log_term(state: State, rule: SplitRule, cells: Array) -> float:
 
 
 def _allowed_columns(state: State, rule: SplitRule, leaf: int) -> Array:
-    """The columns that this attempt looks at: all, or a random part of them."""
+    """Columns that this attempt may split on: all, or a random part of them; shape (d,)."""
     d = state.n_features
     if rule.max_features is None:
         return np.ones(d, dtype=np.bool_)
@@ -381,6 +414,7 @@ def _allowed_columns(state: State, rule: SplitRule, leaf: int) -> Array:
 
 
 def _candidates(state: State, rule: SplitRule, leaf: int, cells: Array) -> Array:
+    """Candidate thresholds of the numeric columns, shape (m, n_numeric)."""
     n_numeric = state.options.n_numeric
     if n_numeric == 0:
         return np.empty((1, 0))

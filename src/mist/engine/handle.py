@@ -1,8 +1,8 @@
-"""A state laid out in memory as compiled code has it, to be passed as an address.
+"""A state laid out in memory in the format of compiled code, to be passed as an address.
 
-Every call of a compiled function from Python takes its arguments apart, array by array, and a state
-has some thirty arrays: that takes longer than a row. A `Handle` does it once. It belongs to the
-arrays that it was made of, so whoever replaces one of them has to make another handle.
+Every call of a compiled function from Python unpacks its arguments, array by array. A state has
+about thirty arrays, and unpacking them takes longer than a row. A `Handle` does it once. It has the
+addresses of the arrays that it was made of: when an array is replaced, another handle must be made.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from numba.extending import (
 from mist.engine.compiled import compiles, exact
 
 WORD = 8
-"""Bytes; memory for a layout is reserved in words."""
+"""Bytes of a word; memory for a layout is reserved in words."""
 
 
 class Address(types.Type):
@@ -41,16 +41,20 @@ class _AddressModel(models.OpaqueModel):
 
 @unbox(Address)
 def _unbox_address(typ, number, c):
+    """Make a pointer of a Python int."""
     return NativeValue(c.pyapi.long_as_voidptr(number))
 
 
 def _pointer(context, builder, address, value):
+    """An address as a pointer to data of the type ``value``."""
     data = context.data_model_manager[value].get_data_type()
     return builder.bitcast(address, data.as_pointer())
 
 
 @intrinsic
 def _load(typingctx, address):
+    """The value at an address. No reference is counted: the handle keeps the arrays alive."""
+
     def generate(context, builder, signature, arguments):
         pointer = _pointer(context, builder, arguments[0], address.value)
         return context.unpack_value(builder, address.value, pointer)
@@ -60,6 +64,8 @@ def _load(typingctx, address):
 
 @intrinsic
 def _store(typingctx, address, value):
+    """Write a value to an address, in the layout that `_load` reads."""
+
     def generate(context, builder, signature, arguments):
         pointer = _pointer(context, builder, arguments[0], value)
         context.pack_value(builder, value, arguments[1], pointer)
@@ -70,6 +76,7 @@ def _store(typingctx, address, value):
 
 @exact
 def _lay_out(address, value):
+    """Write the parts of a handle. References are not counted, so none is stored either."""
     _store(address, value)
 
 
@@ -78,11 +85,11 @@ def _as_they_are(handle):
 
 
 parts_of = _load if compiles() else _as_they_are
-"""What is laid out at an address; without compiled code the address is the parts themselves."""
+"""The parts at an address; without compiled code the address is the tuple of parts itself."""
 
 
 class Layout:
-    """One kind of handle, by the types of its parts: what is compiled for it."""
+    """Entry points compiled for handles whose parts have the same types."""
 
     def __init__(self, parts: Any) -> None:
         value = typeof(parts)
@@ -93,14 +100,14 @@ class Layout:
         self.entries: dict[Any, Any] = {}
 
     def entry(self, function: Any, arguments: tuple[Any, ...]) -> Any:
-        """The way into a compiled function that takes a handle before its other arguments."""
+        """The entry point of a compiled function that takes a handle before its other arguments."""
         key = (function, *map(kind_of_value, arguments))
         if key not in self.entries:
             self.entries[key] = function.whole.compile(self._types(arguments))
         return self.entries[key]
 
     def address(self, function: Any, arguments: tuple[Any, ...]) -> int:
-        """Where such a function is, for compiled code that is not linked with it."""
+        """Address of such a function, for compiled code that is not linked with it."""
         self.entry(function, arguments)
         made = function.whole.overloads[self._types(arguments)]
         return int(made.library.get_pointer_to_function(made.fndesc.llvm_func_name))
@@ -110,17 +117,18 @@ class Layout:
 
 
 _LAYOUTS: dict[Any, Layout] = {}
+"""Layouts by the kind of their parts: models with the same types share compiled code."""
 
 
 class Handle:
-    """The parts of a state where compiled code finds them.
+    """The parts of a state, laid out at an address for compiled code.
 
     Parameters
     ----------
     parts : tuple
-        Named tuples of arrays, numbers and None; kept as long as the handle.
+        Named tuples of arrays, numbers and None. The handle keeps them alive.
     kinds : list or None
-        What `kind_of_value` says of each part, where that is known.
+        `kind_of_value` of each part, if known.
     """
 
     __slots__ = ("address", "layout", "memory", "parts")
@@ -147,7 +155,7 @@ class Handle:
 
 
 def kind_of_value(value: Any) -> Any:
-    """What the type in compiled code depends on, found sooner than that type."""
+    """A key for the type that Numba gives to a value: quicker to find than that type."""
     if isinstance(value, np.ndarray):
         return type(value), value.dtype, value.ndim, value.flags.c_contiguous
     if isinstance(value, tuple):
@@ -156,6 +164,6 @@ def kind_of_value(value: Any) -> Any:
 
 
 def _type_of(value: Any) -> Any:
-    """The type in compiled code; rows that must not be written to are read by the same code."""
+    """Numba's type of a value, with read-only arrays as writable: one compiled code reads both."""
     found = typeof(value)
     return found.copy(readonly=False) if isinstance(found, types.Array) else found

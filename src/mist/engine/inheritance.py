@@ -1,9 +1,9 @@
-"""What two children get from their parent.
+"""Splitting a leaf: what the two children inherit.
 
-Every class's mass is divided at the threshold, its moments in the split column become those
-of a Gaussian truncated there, and in all other columns they stay (Eq. 3, Algorithm "Split
-with Bayesian Inheritance" and the appendix "Truncated-Gaussian Moment Updates"). The
-discount scales masses only.
+Every class's mass is divided at the threshold. Its moments in the split column become those of a
+Gaussian truncated there; in all other columns they stay (Eq. 3, Algorithm "Split with Bayesian
+Inheritance" and the appendix "Truncated-Gaussian Moment Updates"), unless the inheritance is
+"joint", see `mist.engine.joint`. The discount scales weights and masses, not means and variances.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ LEAST_MASS = 0.5
 """A class with less inherited mass than this gets no cell at a child."""
 
 _FAR, _TERMS = 8.0, 24
-"""So many deviations from a mean, so many terms of the continued fraction are exact."""
+"""Beyond so many deviations from a mean, so many terms of the continued fraction are exact."""
 
 _OUTSIDE = 1e18
-"""Deviations beyond which a threshold is just outside."""
+"""Limit of a standardised threshold, in deviations."""
 
 Array = np.ndarray[Any, Any]
 
@@ -52,7 +52,7 @@ def truncated_moments(
     Parameters
     ----------
     mean, variance : ndarray, shape (n,)
-        Moments of the whole Gaussians.
+        Moments before truncation.
     v : float or ndarray, shape (n,)
         Threshold.
     left : bool
@@ -61,7 +61,7 @@ def truncated_moments(
     Returns
     -------
     mean, variance : ndarray, shape (n,)
-        Moments of the part that is kept; a variance of 0 leaves both unchanged.
+        Moments of the part that is kept; with a variance of 0 both are unchanged.
 
     Notes
     -----
@@ -96,7 +96,7 @@ def truncated_moments(
 
 
 def standardised(v: float | Array, mean: Array, deviation: Array, still: Array) -> Array:
-    """How many deviations a threshold is from means, ``still`` where there is no deviation."""
+    """Distance of a threshold from means in deviations; ``still`` where the deviation is 0."""
     with np.errstate(over="ignore"):
         z = np.divide(v - mean, deviation, out=still, where=deviation > 0)
     return np.clip(z, -_OUTSIDE, _OUTSIDE)
@@ -130,6 +130,8 @@ def split_leaf(
     discount : float
         Factor on the inherited weights (the paper's alpha), and but for "joint" on the masses.
     """
+    # Capacity first, since both functions replace arrays. The cells of the parent are detached but
+    # not freed before the children have inherited from them.
     reserve_nodes(state)
     reserve_cells(state, 2 * int(state.tree.leaves.n_cells[leaf]))
     tree, missing, sketch = state.tree, state.missing, state.sketch
@@ -151,6 +153,8 @@ def split_leaf(
         left_share = joint.left_shares(state, parents, feature, v, shares[0])
         shares = (left_share, 1 - left_share)
     known = [share * seen for share in shares]
+    # Rows without a value in the split column are counted on the heavier side, where `route` will
+    # send them.
     takes_unknown = known[0].sum() >= known[1].sum()
 
     detach_cells(tree, leaf)
@@ -161,6 +165,7 @@ def split_leaf(
         enough = (arrived if together else discount * arrived) >= LEAST_MASS
         kept = np.flatnonzero(enough) if inheritance else np.zeros(0, dtype=np.intp)
         orphan = kept.size == 0
+        # The left child takes over the record of the leaf.
         if side == 0:
             slot = leaf
             clear_leaf(tree, slot, child, orphan)
@@ -169,6 +174,7 @@ def split_leaf(
         kind_of(state.model).begin(state, slot)
         if missing is not None:
             missing.leaf[slot] = 0.0
+        # Nothing worth inheriting: the child is prior-only until its first row comes.
         if orphan:
             born = append_cells(tree, slot, cells.code[parents])
             cells.weight[born] = weight
@@ -182,7 +188,7 @@ def split_leaf(
         ratio = inherited / weight[kept]
         own = discount * known[side][kept]
         cells.weight[born] = inherited
-        # A mass that is discounted at every split would make old classes improbable.
+        # With "joint" masses are not discounted: that would make old classes improbable.
         share = arrived[kept] / weight[kept] if together else ratio
         cells.mass[born] = cells.mass[old] * share
         stats[born, MEAN] = stats[old, MEAN]
@@ -206,6 +212,7 @@ def split_leaf(
             joint.inherit(state, slot, old, born, this)
         else:
             kind_of(state.model).inherit(state, old, born, this, None)
+        # Summed only now: the leaf model may have changed the moments.
         tree.leaves.weight[slot] = cells.weight[born].sum()
         tree.spread[slot] = stats[born, M2].sum(axis=0)
         nodes.mass[child] = cells.mass[born].sum()
@@ -214,7 +221,7 @@ def split_leaf(
 
 
 def give_back(state: State, detached: Array) -> None:
-    """Give back detached cells and all that they hold."""
+    """Free detached cells with their sketches and what the leaf model keeps for them."""
     for cell in detached.tolist():
         if state.sketch is not None:
             kll.free_sketch(state.tree, state.sketch, cell)

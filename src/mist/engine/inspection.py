@@ -1,4 +1,4 @@
-"""Reading a tree: rules, class masses and bytes of its leaves."""
+"""Reading a tree: rules, class masses and bytes of its leaves, and the tree as text."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ Array = np.ndarray[Any, Any]
 
 def walk(tree: Any, names: Sequence[str]) -> Iterator[tuple[int, tuple[str, ...]]]:
     """All nodes, parents first and left before right, with the conditions that lead there."""
+    # A stack of its own: trees may be deeper than Python's limit of recursion.
     stack: list[tuple[int, tuple[str, ...]]] = [(0, ())]
     while stack:
         node, path = stack.pop()
@@ -48,7 +49,7 @@ def leaf_masses(state: State) -> Array:
 
 
 def leaf_bytes(state: State, leaf: int) -> int:
-    """Bytes of what a leaf's cells hold: moments, caches, sketches and what its model keeps."""
+    """Bytes of a leaf's cells: moments, caches, sketches and the arrays of the leaf model."""
     cells = leaf_cells(state.tree, leaf)
     n = state.tree.spread[leaf].nbytes
     per_cell = [state.tree.cells, state.tree.stats]
@@ -68,7 +69,7 @@ def leaf_bytes(state: State, leaf: int) -> int:
 def text(
     state: State, tree: Any, names: Sequence[str], labels: Sequence[Any], max_classes: int
 ) -> str:
-    """The tree as indented text, one line a node."""
+    """The tree as indented text, one line a node; ``max_classes`` limits the classes of a leaf."""
     if max_classes < 1:
         raise ValueError(f"max_classes={max_classes} must be at least 1")
     lines = []

@@ -1,11 +1,10 @@
-"""Joint inheritance: a split column tells what it knows of the others.
+"""Joint inheritance: a split changes all numeric columns, not only the split column.
 
-A class that is cut in one column changes in all columns that go with it. Its mass is divided and
-never discounted, what the split column looks like on either side is read from its sketch, and the
-other columns follow by their covariance with it; in their sketches a value counts by the
-probability that its row is on that side.
-With the masses and moments of a Gaussian the two children together have exactly the mass, mean
-and covariance of the parent.
+The mass of a class is divided and never discounted. The moments of the split column on either side
+are read from its sketch (*conditional moments*). The other columns follow by their covariance with
+it; in their sketches a value counts by the probability that its row is on that side. With the
+masses and moments of a Gaussian the two children together have exactly the mass, mean and
+covariance of the parent.
 """
 
 from __future__ import annotations
@@ -22,28 +21,28 @@ from mist.engine.moments import seen, variances
 from mist.engine.state import HIGH, LOW, M2, MEAN, TOTALS, State
 
 LEAST_POINTS = 4
-"""From fewer points of a sketch no moments are read."""
+"""Fewest points of a sketch from which moments are read."""
 
 LEAST_REST = 1e-6
-"""Least share of a column's variance that another column leaves open."""
+"""Least share of a column's variance that another column does not explain."""
 
 Array = np.ndarray[Any, Any]
 
 
 def inherit(state: State, slot: int, parents: Array, born: Array, side: Side) -> None:
-    """Give new cells what the split column tells of their numeric columns, and their sketches.
+    """Adjust numeric columns of new cells to the split column, and give them their sketches.
 
     Parameters
     ----------
     state : State
-        The model; changed in place. Weights, masses and the moments of the split column as those
-        of a truncated Gaussian are there already.
+        The model; changed in place. Weights, masses and the moments of the split column, those of a
+        truncated Gaussian, are already set.
     slot : int
         The leaf of the new cells.
     parents, born : ndarray of int
-        Cells that are detached, and the cells that take after them.
+        Detached cells, and the cells that inherit from them.
     side : Side
-        The side of the split that the cells stand for.
+        The side of the split on which the new cells are.
     """
 
     def told(parent: int) -> tuple[float, float] | None:
@@ -58,18 +57,18 @@ def inherit(state: State, slot: int, parents: Array, born: Array, side: Side) ->
 def follow(
     state: State, parent: int, cell: int, side: Side, told: tuple[float, float] | None
 ) -> None:
-    """Change the moments of a cell, and its products of deviations, along with the split column.
+    """Change the moments of a cell, and its products of deviations, with the split column.
 
     Parameters
     ----------
     state : State
         The model; changed in place.
     parent, cell : int
-        A detached cell, and the cell that takes after it.
+        A detached cell, and the cell that inherits from it.
     side : Side
-        The side of the split that the cell stands for.
+        The side of the split on which the new cell is.
     told : (float, float) or None
-        Mean and variance of the split column there; without them it is as it stands.
+        Conditional mean and variance of the split column; None keeps those that the cell has.
     """
     numeric = side.feature < state.options.n_numeric
     if numeric and state.options.products and seen(state, cell)[side.feature] > 0.0:
@@ -82,10 +81,11 @@ def follow(
 def _follow_products(
     state: State, parent: int, cell: int, feature: int, told: tuple[float, float] | None
 ) -> None:
+    """`follow` where the split column is numeric and the cell has products and values of it."""
     tree, a = state.tree, state.options.n_numeric
     weight = tree.cells.weight[cell]
     weights = seen(state, cell)
-    # Without a sketch the split column is as it stands, a truncated Gaussian.
+    # Without conditional moments the split column keeps those of the truncated Gaussian.
     at, variance = told or (tree.stats[cell, MEAN, feature], variances(state, cell)[feature])
     mean = tree.stats[parent, MEAN, :a]
     mean, S = condition(mean, class_covariance(state, parent), feature, float(at), variance)
@@ -99,7 +99,7 @@ def _follow_products(
 
 
 def left_shares(state: State, parents: Array, feature: int, v: float, gaussian: Array) -> Array:
-    """Share of every class at or left of a threshold: from its sketch, or as given without one."""
+    """Share of every class at or left of a threshold: from its sketch, else from ``gaussian``."""
     sketch, cells = state.sketch, state.tree.cells
     if sketch is None:
         return gaussian
@@ -111,7 +111,7 @@ def left_shares(state: State, parents: Array, feature: int, v: float, gaussian: 
 
 
 def side_moments(state: State, cell: int, side: Side) -> tuple[float, float] | None:
-    """Mean and variance of a class on one side of a split, if its sketch can tell."""
+    """Mean and variance of a class on one side of a split; None with too few points to tell."""
     points, weights = points_of(state, cell)
     values, v = points[:, side.feature], side.threshold
     kept = (values <= v) if side.left else (values > v) & (values < np.inf)
@@ -134,9 +134,9 @@ def condition(
     products : ndarray, shape (a, a)
         Covariance.
     feature : int
-        The column that is known to be otherwise.
+        The column that gets other moments.
     at, variance : float
-        Its new moments.
+        Its new mean and variance.
 
     Returns
     -------
@@ -172,7 +172,7 @@ def class_covariance(state: State, cell: int) -> Array:
     S[rows, columns] = S[columns, rows] = tree.products[cell]
     S = np.divide(S, both, out=np.zeros_like(S), where=both > 0.0)
     variance = variances(state, cell)
-    # A variance beyond all numbers tells nothing of other columns.
+    # An infinite variance says nothing about other columns. No correlation may exceed 1.
     deviation = np.sqrt(np.where(np.isfinite(variance), variance, 0.0))
     limit = np.outer(deviation, deviation)
     S = np.where(limit > 0.0, np.clip(S, -limit, limit), 0.0)
@@ -183,9 +183,9 @@ def class_covariance(state: State, cell: int) -> Array:
 def inherit_sketch(state: State, slot: int, parent: int, cell: int, side: Side) -> None:
     """Give a cell its parent's sketch: the split column cut, the others weighted accordingly.
 
-    A value of another column counts by the probability that its row is on this side, as it would
-    be in a Gaussian. So values stay where they are, and what is special about them, such as a
-    value that most rows have, is kept. The weight of the sketch falls as that of the cell.
+    A value of another column counts by the probability that its row is on this side, as computed
+    for a Gaussian. So values do not move, and a value that most rows have stays one. The weight of
+    the sketch falls with that of the cell.
     """
     tree, cells, feature = state.tree, state.tree.cells, side.feature
     full = tree.leaves.sketched[slot] >= state.options.sketched_classes
@@ -212,7 +212,7 @@ def inherit_sketch(state: State, slot: int, parent: int, cell: int, side: Side) 
         unknown[feature] = 0.0 if state.missing is None else _unknown_share(state, cell, feature)
     total = weights.sum() * (cells.weight[cell] / cells.weight[parent])
     level = 0
-    # As many points as a sketch of so many levels may hold.
+    # The lowest level on which a sketch may hold so many points.
     while total / 2.0**level > state.sketch.plan[TOTALS, level + 1] - 1:
         level += 1
     m = max(1, round(total / 2.0**level))
@@ -229,15 +229,15 @@ def inherit_sketch(state: State, slot: int, parent: int, cell: int, side: Side) 
 def weigh_by_side(points, weights, mean, covariance, variance, feature, v, left):
     """Multiply the weights of values by the probability that their row is on one side of a split.
 
-    In the split column that is known; in the others it is taken from the regression of the split
-    column on them.
+    In the split column that is 0 or 1; in another column it follows from the regression of the
+    split column on it.
 
     Parameters
     ----------
     points, weights : float64 arrays, shape (n, a)
-        Values, +inf where they are missing, and their weights: 0 there.
+        Values, +inf where they are missing, and their weights, 0 where they are missing.
     mean, covariance, variance : float64 arrays, shape (a,)
-        Of the columns; the covariance is that with the split column.
+        Moments of the columns; the covariance is that with the split column.
     feature : int
         Split column.
     v : float
@@ -263,6 +263,7 @@ def weigh_by_side(points, weights, mean, covariance, variance, feature, v, left)
 
 
 def _unknown_share(state: State, cell: int, feature: int) -> float:
+    """Share of a cell's weight without a value in a column."""
     assert state.missing is not None
     return float(1.0 - state.missing.cell[cell, feature] / state.tree.cells.weight[cell])
 
@@ -280,7 +281,7 @@ def points_of(state: State, cell: int) -> tuple[Array, Array]:
 
 @allocating
 def resampled(points, weights, unknown, m):
-    """The middles of m equal parts of every column; +inf for the part that is unknown."""
+    """Sample every column at the middles of m parts of equal weight; +inf for the unknown share."""
     n, a = points.shape
     out = np.full((m, a), np.inf)
     for j in range(a):

@@ -1,16 +1,35 @@
-"""Columnar KLL quantile sketch: one a cell, all numeric columns side by side.
+"""Columnar KLL quantile sketches: one for each cell, all numeric columns side by side.
 
-All columns of a cell see the same number of rows, so they share their level structure: a
-level is a matrix of rows, learning is one row copy, and a compaction sorts every column of
-one level and lets every second row rise with doubled weight. A missing value is stored as
-+inf (which input may not hold), sorts last and is left out of ranks.
+All columns of a cell see the same number of rows, so they share their level structure. A level is a
+matrix of rows; a row of level h represents 2**h rows. Learning copies one row. A compaction sorts
+every column of one level and moves every second row to the level above. A missing value is stored
+as +inf (which input may not hold), sorts last and is left out of ranks.
 
-Levels are packed into one block of rows, the top level first: half of a compacted level
-then becomes part of the level above by standing where it is. All levels but the lowest are kept
-sorted, as merging costs less than sorting.
+Levels are packed into one block of rows, the top level first. So half of a compacted level becomes
+part of the level above without being moved. All levels but the lowest are kept sorted, as merging
+costs less than sorting.
 
-One random bit a compaction serves all columns: every column's sketch is distributed as if
-it had its own, and the order of the columns cannot change any answer.
+One random bit a compaction serves all columns: the sketch of each column is distributed as if
+it had its own bit, and the order of the columns cannot change any answer.
+
+The blocks of all sketches are in one pool, `mist.engine.state.Sketch.items`. The chain from
+`FIRST_BLOCK` by ``cells.behind`` has them in the order in which they are in the pool. A block that
+was left or given up is a gap until `gather` moves the blocks together.
+
+The functions share these parameters:
+
+tree, sketch, cells
+    `mist.engine.state.Tree` and `Sketch`, and ``tree.cells``.
+view : mist.engine.view.View or None
+    The sorted columns of the sketches, which are kept up to date with them.
+cell, j : int
+    Index of the cell, and of the numeric column.
+X, i : float64 array, shape (n, d), and int
+    Rows, and the index of the one that is learnt.
+seed, node, code : int
+    What random bits depend on: the model's seed, the leaf's node and the class code.
+values, weights : float64 arrays
+    Scratch arrays that hold at least all rows of the sketch.
 
 Reference: Karnin, Lang and Liberty, "Optimal quantile approximation in streams", 2016.
 """
@@ -44,7 +63,7 @@ SPARE_ROWS, SPARE_BYTES = 64, 2**16
 
 @inlined
 def copies_bits(copies):
-    """Number of set bits: rows that so many copies take."""
+    """Number of set bits: stored rows that so many copies take."""
     n = 0
     while copies > 0:
         n += copies & 1
@@ -54,6 +73,7 @@ def copies_bits(copies):
 
 @exact
 def _room_for(sketch, n_rows):
+    """Index of the smallest block size that holds so many rows."""
     room = 0
     while sketch.plan[ROOMS, room] < n_rows:
         room += 1
@@ -62,13 +82,14 @@ def _room_for(sketch, n_rows):
 
 @exact
 def block_lacking(tree, sketch, n_rows):
-    """Pool rows that must be reserved before a sketch of so many rows can be filled."""
+    """Pool rows that must be reserved before a block for so many rows can be taken; 0: none."""
     room = _room_for(sketch, n_rows)
     rows = sketch.plan[ROOMS, room]
     counters, held = tree.counters, tree.counters[N_HELD]
     if counters[N_ITEMS] + rows <= len(sketch.items):
         return 0
-    # Moving blocks together is only worth while if it leaves some room.
+    # Moving the blocks together is worth it only if some rows are spare then. Else the next block
+    # would need it again.
     return 0 if held + rows + held // 12 <= len(sketch.items) else rows
 
 
@@ -76,7 +97,8 @@ def block_lacking(tree, sketch, n_rows):
 def rows_lacking(tree, sketch, cell, copies):
     """What must be done before the cell can take so many copies of a row.
 
-    Pool rows that must be reserved, or if the cell has a block that must get larger, -1.
+    Returns 0 if nothing, the number of pool rows to be reserved, or -1 if the cell's block must be
+    made larger in a new pool. ``cell`` is -1 for a class without a cell.
     """
     need = copies_bits(copies)
     has_block = cell >= 0 and tree.cells.start[cell] >= 0
@@ -90,7 +112,7 @@ def rows_lacking(tree, sketch, cell, copies):
 
 @exact
 def _append_block(tree, cell):
-    """Enter a cell's block as the last one of the pool."""
+    """Put a cell's block at the end of the chain of blocks."""
     cells, counters = tree.cells, tree.counters
     last = counters[LAST_BLOCK]
     cells.before[cell] = last
@@ -104,7 +126,7 @@ def _append_block(tree, cell):
 
 @exact
 def _remove_block(tree, cell):
-    """Take a cell's block out of the order of blocks."""
+    """Take a cell's block out of the chain of blocks."""
     cells, counters = tree.cells, tree.counters
     before, behind = cells.before[cell], cells.behind[cell]
     if before >= 0:
@@ -119,7 +141,10 @@ def _remove_block(tree, cell):
 
 @exact
 def _take_block(tree, sketch, view, room):
-    """A block of rows at the end of the pool."""
+    """First row of a new block at the end of the pool; all other blocks may have been moved.
+
+    The block is not in the chain yet, so a `gather` in here does not see it.
+    """
     counters, rows = tree.counters, sketch.plan[ROOMS, room]
     if counters[N_ITEMS] + rows > len(sketch.items):
         gather(tree, sketch, view, sketch.items, view, True, -1)
@@ -135,19 +160,21 @@ def gather(tree, sketch, view, items, new_view, inside, growing):
 
     Parameters
     ----------
-    view : View or None
-        The sorted columns of the sketches, see `mist.engine.view`.
+    tree, sketch, view
+        As in the module docstring.
     items : float array, shape (rows, n_numeric)
         Receives the blocks.
     new_view : View or None
         Receives their sorted columns.
     inside : bool
-        Whether they are those that the sketches have.
+        Whether ``items`` and ``new_view`` are the arrays that the sketches have now.
     growing : int
         A cell that gets a block of the next size, in another pool only; -1 for none.
     """
     cells, counters, rooms = tree.cells, tree.counters, sketch.plan[ROOMS]
     at, cell = np.int64(0), counters[FIRST_BLOCK]
+    # In the order of the pool `at` never exceeds the start of the next block, so that moving inside
+    # the pool overwrites no row that is still to be read. A block that grows would break that.
     while cell >= 0:
         start = cells.start[cell]
         if cell == growing:
@@ -166,7 +193,7 @@ def gather(tree, sketch, view, items, new_view, inside, growing):
 
 
 def reserve_items(state: State, n_rows: int) -> None:
-    """Make room for so many more rows in the pool of the sketches."""
+    """Reserve so many more rows in the pool of the sketches."""
     _enlarge_pool(state, n_rows, -1)
 
 
@@ -176,9 +203,10 @@ def widen_block(state: State, cell: int) -> None:
 
 
 def _enlarge_pool(state: State, n_rows: int, cell: int) -> None:
-    """Move all blocks together in a larger pool; that of a cell, if one is given, gets larger."""
+    """Move all blocks into a larger pool; the block of ``cell``, unless -1, gets the next size."""
     sketch = state.sketch
     assert sketch is not None
+    # `gather` leaves no gaps: the new pool needs what the blocks hold, plus some spare rows.
     held, d = int(state.tree.counters[N_HELD]) + n_rows, sketch.items.shape[1]
     if cell >= 0:
         room = state.tree.cells.room[cell]
@@ -193,7 +221,7 @@ def _enlarge_pool(state: State, n_rows: int, cell: int) -> None:
 
 @exact
 def new_sketch(tree, sketch, view, cell, n_rows):
-    """Give a cell an empty sketch with room for so many rows."""
+    """Give a cell an empty sketch with a block for so many rows; they must have been reserved."""
     cells = tree.cells
     room = _room_for(sketch, n_rows)
     cells.start[cell] = _take_block(tree, sketch, view, room)
@@ -212,7 +240,7 @@ def new_sketch(tree, sketch, view, cell, n_rows):
 
 @exact
 def fill(tree, sketch, view, cell, rows, level):
-    """Give a cell a sketch of rows that all stand on one level; the ends are left to the caller.
+    """Give a cell a sketch whose rows are all of one level; the caller sets the ends.
 
     Parameters
     ----------
@@ -220,7 +248,7 @@ def fill(tree, sketch, view, cell, rows, level):
         At least one row and fewer than so many levels hold; every column sorted, missing
         values as +inf.
     level : int
-        Each row stands for 2**level rows.
+        Each row represents 2**level rows.
     """
     cells, m = tree.cells, len(rows)
     new_sketch(tree, sketch, view, cell, m)
@@ -237,7 +265,7 @@ def fill(tree, sketch, view, cell, rows, level):
 
 @exact
 def free_sketch(tree, sketch, cell):
-    """Take a cell's sketch away."""
+    """Take a cell's sketch away; its pool rows are used again after the next `gather`."""
     cells = tree.cells
     if cells.start[cell] >= 0:
         tree.counters[N_HELD] -= sketch.plan[ROOMS, cells.room[cell]]
@@ -247,11 +275,11 @@ def free_sketch(tree, sketch, cell):
 
 @exact
 def _widen(tree, sketch, view, cell, n_rows):
-    """Move a cell's sketch to a larger block; the pool rows must have been reserved."""
+    """Move a cell's sketch to a block for ``n_rows`` rows; they must have been reserved."""
     cells, d = tree.cells, sketch.ends.shape[2]
     room = _room_for(sketch, n_rows)
     start = _take_block(tree, sketch, view, room)
-    old_start = cells.start[cell]  # only now: blocks may have been moved
+    old_start = cells.start[cell]  # read after `_take_block`, which may move blocks
     old = sketch.plan[ROOMS, cells.room[cell]]
     for k in range(cells.used[cell]):
         for j in range(d):
@@ -267,9 +295,14 @@ def _widen(tree, sketch, view, cell, n_rows):
 
 @inlined
 def update(tree, sketch, view, room, cell, X, i, copies, seed, node, code):
-    """Learn so many copies of a row; a whole number of copies goes in by its binary digits.
+    """Learn so many copies of a row: for each binary digit 1 of the number, one row on that level.
 
-    ``room`` has the fields ``bounds`` and ``found`` where there is a view.
+    Parameters as in the module docstring, and
+
+    room
+        Workspace; with a view it has float64 arrays ``bounds`` and ``found``, shape (n_numeric,).
+    copies : int
+        At least 1; `rows_lacking` must have returned 0 for it.
     """
     cells, d = tree.cells, sketch.ends.shape[2]
     need = cells.used[cell] + copies_bits(copies)
@@ -285,6 +318,7 @@ def update(tree, sketch, view, room, cell, X, i, copies, seed, node, code):
     while copies > 0:
         if copies & 1:
             _insert(cells, sketch, view, room, cell, X, i, level)
+            # `used` never exceeds what `copies_bits` has counted: a compaction only reduces it.
             while cells.used[cell] >= sketch.plan[TOTALS, cells.levels[cell]]:
                 _compact(cells, sketch, view, cell, seed, node, code)
         copies >>= 1
@@ -293,6 +327,7 @@ def update(tree, sketch, view, room, cell, X, i, copies, seed, node, code):
 
 @inlined
 def _insert(cells, sketch, view, room, cell, X, i, level):
+    """Add one row to a level. Parameters as in `update`; ``level`` is an int64 >= 0."""
     items, d = sketch.items, sketch.ends.shape[2]
     cells.levels[cell] = max(cells.levels[cell], level + 1)
     used = cells.used[cell]
@@ -300,7 +335,7 @@ def _insert(cells, sketch, view, room, cell, X, i, level):
     last = at
     for below in range(level):
         at -= sketch.sizes[cell, below]
-    # Rows of lower levels make way, last row first.
+    # Levels below come behind in the block: they shift by one row, the last row first.
     for k in range(last, at, -1):
         for j in range(d):
             items[k, j] = items[k - 1, j]
@@ -317,15 +352,16 @@ def _insert(cells, sketch, view, room, cell, X, i, level):
 
 @exact
 def _compact(cells, sketch, view, cell, seed, node, code):
-    """Halve the lowest full level: every second row rises with twice the weight.
+    """Halve the lowest full level: every second row moves to the level above.
 
-    No row rises from the last level there is: half of its rows are forgotten, which leaves shares
-    of the weight as they are.
+    Parameters as in the module docstring. No row rises from level ``LEVELS - 1``: half of its rows
+    are dropped, which leaves the expected shares of the weight as they are.
     """
     items, sizes, d = sketch.items, sketch.sizes, sketch.ends.shape[2]
     levels, used = cells.levels[cell], cells.used[cell]
     end = cells.start[cell] + used
     level, at = 0, end
+    # A full level exists: else `used` would be below the sum of the capacities, TOTALS.
     while sizes[cell, level] < sketch.plan[CAPS, levels - 1 - level]:
         at -= sizes[cell, level]
         level += 1
@@ -336,13 +372,14 @@ def _compact(cells, sketch, view, cell, seed, node, code):
     bit = np.int64(draw(seed, COMPACTION, node, code, cells.flips[cell]) >> np.uint64(63))
     cells.flips[cell] += 1
     half, odd = m // 2, m & 1
+    # Levels above 0 are sorted.
     if level == 0:
         sort_columns(items, at, m)
     for k in range(half):
         for j in range(d):
             items[at + k, j] = items[at + 2 * k + bit, j]
-    # The thinned half now belongs to the level above. Behind it move up the row that an odd
-    # size leaves over, which is the last, and all lower levels.
+    # The rows that stay are next to the level above and belong to it now. The rest closes up:
+    # the last row of an odd size, which stays on its level, and all lower levels.
     for k in range(at + half, end - half):
         for j in range(d):
             items[k, j] = items[k + half, j]
@@ -384,11 +421,12 @@ def sort_columns(items, first, m):
 
 @exact
 def merge_columns(items, first, a, b):
-    """Merge every column of a sorted rows from ``first`` on with that of b sorted ones behind.
+    """Merge every column of ``a`` sorted rows from ``first`` on with the ``b`` sorted rows behind.
 
     Bitonic merging of any number of rows (Lang, "Bitonic sorting network for n not a power of 2",
-    1998): again, which rows are compared depends on their numbers alone.
+    1998): again, which rows are compared depends on ``a`` and ``b`` alone.
     """
+    # The first part is reversed, so that each column falls and then rises: a bitonic sequence.
     for k in range(a // 2):
         low, high = first + k, first + a - 1 - k
         for j in range(items.shape[1]):
@@ -399,7 +437,7 @@ def merge_columns(items, first, a, b):
     step = 1
     while step * 2 < n:
         step *= 2
-    # Parts of so many rows are compared with what is behind them; only the last may be shorter.
+    # Each part of `step` rows is compared with the rows behind it; only the last may be shorter.
     while step > 0:
         part = first
         while part < first + n:
@@ -431,7 +469,7 @@ def total_weight(sketch, cell):
 def column(cells, sketch, cell, j, values, weights):
     """Copy the values of one column that are not missing, with their weights.
 
-    Returns how many there are; ``values`` and ``weights`` must hold the whole sketch.
+    Returns how many there are.
     """
     at = cells.start[cell]
     n = 0
@@ -457,6 +495,7 @@ def weighted_quantile(values, weights, n, target):
     while True:
         if high - low == 1:
             return values[low]
+        # `below` is the weight of all values before `low`.
         a, b, c = values[low], values[(low + high) >> 1], values[high - 1]
         pivot = max(min(a, b), min(max(a, b), c))
         less, i, more = low, low, high
@@ -489,9 +528,13 @@ def weighted_quantile(values, weights, n, target):
 def median(cells, sketch, cell, j, low, high, values, weights):
     """Median of one column, NaN if all its values are missing.
 
-    Values outside [low, high], which should hold the median, are counted but not stored;
-    if it is not there after all, the whole column is searched. ``values`` and ``weights``
-    must hold the whole sketch and one value more.
+    Parameters as in the module docstring, and
+
+    low, high : float
+        Interval that should contain the median. Values outside it are counted but not stored. If
+        the median is not inside, the full column is searched.
+    values, weights : float64 arrays
+        Scratch arrays for one entry more than the sketch has rows.
     """
     at = cells.start[cell]
     n, below, inside, total = np.int64(0), 0.0, 0.0, 0.0
@@ -500,7 +543,8 @@ def median(cells, sketch, cell, j, low, high, values, weights):
         for _ in range(sketch.sizes[cell, level]):
             v = sketch.items[at, j]
             at += 1
-            # No branches here: they could not be predicted.
+            # No branches, which could not be predicted: every value is written, and the next one
+            # overwrites it unless it is kept. So one more entry is needed.
             kept = (v >= low) & (v <= high)
             values[n] = v
             weights[n] = weight

@@ -1,11 +1,35 @@
-"""What the engine asks of a leaf model, and how it finds the one that a tree has.
+"""The interface between the engine and the leaf predictors.
 
-The tree keeps masses, moments and sketches of every class at a leaf. What a leaf predictor needs
-beyond them is its *model*: a named tuple of arrays, `mist.engine.state.State.model`. Each kind of
-model is one file in `mist.engine.leaves`: the named tuple, a few compiled functions for the loop
-over rows, and a `LeafModel` for the rare work beside it. Compiled code calls `score`, `learn` and
-the other functions below; which one that is follows from the type of the named tuple, so code for
-other kinds is never compiled.
+The tree keeps masses, moments and sketches of every class at a leaf. A leaf predictor keeps its own
+arrays in a named tuple, its *model*: `mist.engine.state.State.model`. Each kind of leaf model has
+one file in `mist.engine.leaves`, with the named tuple, a few compiled functions for the loop over
+rows, and a `LeafModel` for the rare work between runs of the loop. Compiled code calls `score`,
+`learn` and the other functions at the end of this file. The type of the named tuple decides which
+function that is, so code for other kinds is never compiled.
+
+The compiled functions of leaf models share these parameters:
+
+model : named tuple
+    The arrays of the leaf model.
+tree, missing, sketch, options
+    Parts of a `mist.engine.state.State`; ``missing`` and ``sketch`` may be None.
+holes, binary : object or None
+    ``holes`` is None if no missing value can matter, ``binary`` if there is no 0/1 column. Only the
+    tests for None count, so that code for either is compiled only where it is needed.
+leaf, cell : int
+    Indices in ``tree.leaves`` and ``tree.cells``.
+X, i : float64 array, shape (n, d), and int
+    Rows in internal column order, and the index of the row at hand.
+row : float64 array, shape (1, d)
+    A row as `mist.engine.marginal.settle` writes it.
+w : float
+    Weight of the row, above 0.
+room
+    Workspace from ``make_room``.
+extra : float
+    Is added to the score.
+need : float
+    A score below this may be a lower bound.
 """
 
 from __future__ import annotations
@@ -24,7 +48,8 @@ from mist.engine.state import Options, State
 Array = np.ndarray[Any, Any]
 
 Told = Callable[[int], tuple[float, float] | None]
-"""Mean and variance of a parent's cell in the split column on one side, None if unknown."""
+"""Conditional moments: given a parent's cell, the mean and variance of the split column on one side
+of the split, or None if unknown."""
 
 
 class Side(NamedTuple):
@@ -53,66 +78,66 @@ def _has_room(model):
 
 @inlined
 def _learn(model, tree, missing, options, leaf, cell, X, i, w, room):
+    """Learn nothing. Parameters as in the module docstring."""
     return False
 
 
 class LeafModel:
     """A kind of leaf model: its compiled functions, and the rare work on its arrays.
 
-    All that is here suits a model that keeps nothing of its own; `score` and `log_density` every
-    kind has to have. A method that needs more room puts larger arrays in the place of
-    ``state.model``.
+    The defaults suit a model that has no arrays. Every kind must define `score` and `log_density`.
+    A method that enlarges arrays replaces ``state.model``. The parameters of the compiled functions
+    are described in the module docstring.
     """
 
     title: ClassVar[str]
-    """What users call such leaves."""
+    """Name of such leaves in the public API."""
 
     arrays: ClassVar[type]
     """The named tuple, which compiled functions take as their first argument, ``model``."""
 
     make_room: ClassVar[Any] = staticmethod(_make_room)
-    """(model, options): what the functions below need for themselves, made once a call."""
+    """(model, options): workspace of the functions below, made once for each call from Python."""
 
     prepare: ClassVar[Any] = staticmethod(_prepare)
-    """(model, tree, missing, room): bring up to date what does not depend on the cell."""
+    """(model, tree, missing, room): update what does not depend on the cell, before scoring."""
 
     has_room: ClassVar[Any] = staticmethod(_has_room)
-    """(model): whether a row can be learnt without growing an array."""
+    """(model): whether the arrays have capacity for one more row."""
 
     score: ClassVar[Any]
     """(model, tree, missing, sketch, holes, binary, options, leaf, cell, X, i, room, extra, need):
-    log prior of a cell plus log density of a row, up to what all cells of the leaf share, plus
-    ``extra``; a lower bound will do below ``need``. ``holes`` is None if no missing value can
-    matter, ``binary`` if there is no 0/1 column."""
+    log prior of a cell plus log density of a row plus ``extra``, up to a term that all cells of the
+    leaf share."""
 
     log_density: ClassVar[Any]
     """(model, tree, missing, sketch, holes, binary, options, leaf, cell, row, room): log density of
-    the row ``row[0]`` in a cell, nothing left out."""
+    the row ``row[0]`` in a cell, with all constants."""
 
     learn: ClassVar[Any] = staticmethod(_learn)
-    """(model, tree, missing, options, leaf, cell, X, i, w, room): learn a row that the moments have
-    learnt already; whether the cell is to be tended."""
+    """(model, tree, missing, options, leaf, cell, X, i, w, room): learn a row that the moments of
+    the cell have learnt already; returns whether `tend` is to be called for the cell."""
 
     sorts_sketches: ClassVar[bool] = False
-    """Whether the model is the view of sketches that is kept up to date with them."""
+    """Whether the model is a `mist.engine.view.View`, which is updated with the sketches."""
 
     uses_products: ClassVar[bool] = False
     """Whether inheritance "joint" needs products of deviations, which the tree then keeps."""
 
     adds_up: ClassVar[bool] = False
-    """Whether the log density of a row is the sum of what each of its columns gives alone."""
+    """Whether the log density of a row is the sum of terms of single columns."""
 
     per_leaf: ClassVar[tuple[str, ...]] = ()
-    """Arrays with an entry for each leaf."""
+    """Fields of the named tuple with an entry for each leaf."""
 
     per_cell: ClassVar[tuple[str, ...]] = ()
-    """Arrays with an entry for each cell."""
+    """Fields of the named tuple with an entry for each cell."""
 
     most_columns: ClassVar[int | None] = None
-    """Numeric columns that the model takes at most."""
+    """Largest number of numeric columns, if there is a limit."""
 
     def name(self, model: Any) -> str:
-        """What users call the leaves."""
+        """Name of the leaves in the public API."""
         return self.title
 
     def new(self, options: Options, n_columns: int) -> Any:
@@ -120,88 +145,89 @@ class LeafModel:
         return self.arrays()
 
     def adapt(self, state: State, other: State) -> None:
-        """Take over settings that another model has changed while it learnt."""
+        """Copy settings that another model has changed while it learnt."""
 
     def missing(self, state: State) -> Any:
-        """What `Missing.model` is as long as nothing was missing."""
+        """Initial value of `Missing.model`, when nothing has been missing so far."""
         return None
 
     def reserve_leaves(self, state: State, n: int) -> None:
-        """Make room for n leaves."""
+        """Reserve n leaves."""
         state.model = _grown_fields(state.model, self.per_leaf, n)
 
     def reserve_cells(self, state: State, n: int) -> None:
-        """Make room for n cells."""
+        """Reserve n cells."""
         state.model = _grown_fields(state.model, self.per_cell, n)
 
     def reserve_row(self, state: State) -> None:
-        """Make room for what the next row may need."""
+        """Reserve what the next row may need."""
 
     def with_pool(self, model: Any, n_rows: int) -> Any:
-        """What is to follow the sketches' blocks to a pool of so many rows, without its contents.
-
-        They are copied by `mist.engine.kll.gather`.
-        """
+        """The model for a pool of so many sketch rows; `mist.engine.kll.gather` fills it."""
         return model
 
     def widen(self, state: State, n_more: int) -> None:
-        """Add numeric columns that nothing is known of, behind those that there are.
+        """Add unknown numeric columns behind the existing ones.
 
-        The tree and the sketches are as they were before.
+        Called before the tree and the sketches get the columns.
         """
 
     def meet(self, state: State, X: Array, weights: Array) -> int:
-        """How many of the rows may be learnt before columns are counted anew."""
+        """Number of rows that may be learnt before this must be called again, at least 1.
+
+        Called once values are missing: a column may have its first value in any row.
+        """
         return len(X)
 
     def tend(self, state: State, cell: int) -> None:
-        """Do what `learn` has asked for."""
+        """Do the rare work that `learn` has asked for."""
 
     def inherit(
         self, state: State, parents: Array, born: Array, side: Side, told: Told | None
     ) -> None:
         """Give new cells what their parents know of one side of a split.
 
-        Their masses, weights and moments are there already. ``told`` is given if columns change
-        along with the split column (inheritance "joint").
+        Masses, weights and moments of the new cells are already set. ``told`` gives conditional
+        moments if other columns change with the split column (inheritance "joint"), else it is
+        None.
         """
 
     def covariances_with(self, state: State, cell: int, feature: int) -> tuple[Array, Array]:
         """Covariance of the numeric columns of a class with one of them, and their variances.
 
-        Without an answer of its own, a model takes columns as independent.
+        The default takes columns as independent.
         """
         return independent(state, cell, feature)
 
     def refresh(self, state: State, leaf: int) -> None:
-        """Renew all that is cached at a leaf."""
+        """Renew all caches of a leaf."""
 
     def begin(self, state: State, leaf: int) -> None:
-        """Forget what a leaf held: it has another node now."""
+        """Reset what is kept for a leaf whose record was cleared for another node."""
 
     def release(self, state: State, cell: int) -> None:
-        """Give back what a detached cell holds."""
+        """Free what is kept for a detached cell."""
 
     def copy_leaf(self, source: State, leaf: int, target: State, slot: int) -> None:
-        """Copy what a leaf holds, its cells aside, to a leaf of another state."""
+        """Copy what is kept for a leaf, without its cells, to a leaf of another state."""
         for name in self.per_leaf:
             getattr(target.model, name)[slot] = getattr(source.model, name)[leaf]
 
     def copy_cell(
         self, source: State, old: int, target: State, new: int, *, with_trials: bool
     ) -> None:
-        """Copy what a cell holds to one of another state, which has a copy of its sketch."""
+        """Copy what is kept for a cell to another state, after its sketch was copied."""
         for name in self.per_cell:
             getattr(target.model, name)[new] = getattr(source.model, name)[old]
 
     def carry(self, state: State, out: State, share: float) -> None:
-        """Give a fork a share of what its leaves go on with, where they do not begin anew."""
+        """Let a fork begin with a share of what the model has learnt, if this kind can."""
 
     def merge(self, state: State, cell: int, other: State, other_cell: int) -> None:
-        """Add what another model knows of a class; the tree's own sums and sketch are merged."""
+        """Add what another model knows of a class, after moments, weights and sketch were added."""
 
     def nbytes(self, state: State, leaf: int) -> int:
-        """Bytes of what a leaf and its cells hold."""
+        """Bytes of what the model keeps for a leaf and its cells."""
         leaves = sum(getattr(state.model, name)[leaf].nbytes for name in self.per_leaf)
         each = sum(getattr(state.model, name)[:1].nbytes for name in self.per_cell)
         return int(leaves + each * state.tree.leaves.n_cells[leaf])
@@ -211,13 +237,13 @@ _KINDS: dict[type, LeafModel] = {}
 
 
 def register(kind: LeafModel) -> LeafModel:
-    """Let the engine find a kind of leaf model by the type of its arrays, of several the first."""
+    """Register a kind of leaf model by the type of its arrays; the first one of a type counts."""
     _KINDS.setdefault(kind.arrays, kind)
     return kind
 
 
 def kind_of(model: Any) -> LeafModel:
-    """The kind of leaf model that some arrays are of."""
+    """The kind of leaf model that has these arrays."""
     return _KINDS[type(model)]
 
 
@@ -229,7 +255,10 @@ _ALLOCATING: Any = {**OVERLOADED, "forceinline": False, "_nrt": True}
 
 
 def _by_kind(name: str, options: Any = OVERLOADED) -> Any:
-    """A function for compiled code that is the one of the model's kind."""
+    """A function that calls the function ``name`` of the model's kind.
+
+    In Python it is looked up at each call. Compiled code chooses it once, by the type of the model.
+    """
 
     def call(model: Any, *args: Any) -> Any:
         return getattr(kind_of(model), name)(model, *args)
@@ -250,7 +279,7 @@ learn = _by_kind("learn")
 
 
 def view_of(model: Any) -> Any:
-    """The model where it is a view of the sketches, else None."""
+    """The model if it is a `mist.engine.view.View` of the sketches, else None."""
     return model if kind_of(model).sorts_sketches else None
 
 

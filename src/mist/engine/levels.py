@@ -1,9 +1,8 @@
-"""Two sketches made one: their levels are put together, and thinned as after any row.
+"""Merging two sketches: their levels are concatenated and then thinned.
 
-A sketch of `mist.engine.kll` is a list of matrices, the lowest level first, whose rows stand for
-1, 2, 4, ... rows. Level by level the rows of both are put together. While that is more than a
-sketch of so many levels may hold, the lowest full level is halved, as it is when rows come one by
-one.
+A sketch of `mist.engine.kll` is a list of matrices, the lowest level first, whose rows represent
+1, 2, 4, ... rows. Level by level the rows of both are concatenated. While there are more rows than
+a sketch of so many levels may hold, the lowest full level is halved, as when rows come one by one.
 
 Reference: Karnin, Lang and Liberty, "Optimal quantile approximation in streams", 2016, section 3,
 where the error of merged sketches has the bound of one that has learnt all rows.
@@ -26,7 +25,7 @@ Array = np.ndarray[Any, Any]
 
 
 def merge_sketch(state: State, cell: int, other: State, other_cell: int) -> None:
-    """Add to the sketch of a cell that of another tree's cell.
+    """Merge the sketch of another tree's cell into the sketch of a cell.
 
     A cell without a sketch gets one, if its leaf may have one more.
 
@@ -51,6 +50,7 @@ def merge_sketch(state: State, cell: int, other: State, other_cell: int) -> None
         mine, flips = levels_of(state, cell), flips + int(tree.cells.flips[cell])
         ends[LOW] = np.minimum(ends[LOW], state.sketch.ends[cell, LOW])
         ends[HIGH] = np.maximum(ends[HIGH], state.sketch.ends[cell, HIGH])
+        # `levels_of` has copied its rows; the merged sketch may need a block of another size.
         kll.free_sketch(tree, state.sketch, cell)
     elif tree.leaves.sketched[leaf] >= state.options.sketched_classes:
         return
@@ -58,6 +58,7 @@ def merge_sketch(state: State, cell: int, other: State, other_cell: int) -> None
         tree.leaves.sketched[leaf] += 1
     node, code = int(tree.leaves.node[leaf]), int(tree.cells.code[cell])
 
+    # Compactions are counted on from the sum of both, so that no random bit is drawn twice.
     def upper(flip: int) -> int:
         return int(draw(state.options.seed, COMPACTION, node, code, flip)) >> 63
 
@@ -73,6 +74,7 @@ def levels_of(state: State, cell: int) -> list[Array]:
     """Copies of the levels of a cell's sketch, the lowest first."""
     cells, sketch = state.tree.cells, state.sketch
     assert sketch is not None
+    # The block has the top level first.
     end, levels = int(cells.start[cell] + cells.used[cell]), []
     for size in sketch.sizes[cell, : cells.levels[cell]].tolist():
         levels.append(sketch.items[end - size : end].copy())
@@ -81,7 +83,7 @@ def levels_of(state: State, cell: int) -> list[Array]:
 
 
 def together(one: list[Array], other: list[Array]) -> list[Array]:
-    """Put the levels of two sketches together; all but the lowest are sorted column by column.
+    """Concatenate the levels of two sketches; all but the lowest are sorted column by column.
 
     Examples
     --------
@@ -108,7 +110,8 @@ def thinned(
     plan : ndarray
         `mist.engine.state.Sketch.plan`.
     upper : callable
-        Tells by the number of a compaction which of two rows stays, the first (0) or the second.
+        Given the number of a compaction, says which row of a pair stays: the first (0) or the
+        second (1).
     flips : int
         Compactions so far.
 
@@ -117,7 +120,7 @@ def thinned(
     levels : list of ndarray
         As many rows as fit, and columns of all levels but the lowest sorted.
     flips : int
-        Compactions by now.
+        Compactions so far, those of this call included.
     """
     levels = list(levels)
     while sum(map(len, levels)) >= plan[TOTALS, len(levels)]:
@@ -137,18 +140,20 @@ def thinned(
 
 
 def _write(state: State, cell: int, levels: list[Array]) -> None:
-    """Give a cell a sketch of some levels."""
+    """Give a cell without a sketch one of these levels; ends and flips are left to the caller."""
     assert state.sketch is not None
     rows = np.concatenate(levels[::-1])
     lacking = kll.block_lacking(state.tree, state.sketch, len(rows))
     if lacking > 0:
         reserve_items(state, lacking)
+    # Read after `reserve_items`, which replaces the sketch and the sorted columns.
     tree, sketch, view = state.tree, state.sketch, view_of(state.model)
     kll.new_sketch(tree, sketch, view, cell, len(rows))
     at = slice(int(tree.cells.start[cell]), int(tree.cells.start[cell]) + len(rows))
     sketch.items[at] = rows
     tree.cells.used[cell], tree.cells.levels[cell] = len(rows), len(levels)
     sketch.sizes[cell, : len(levels)] = [len(level) for level in levels]
+    # The sorted columns are made from all rows of the block.
     if view is not None:
         sizes = [len(level) for level in levels[::-1]]
         weights = np.repeat(2.0 ** np.arange(len(levels))[::-1], sizes)

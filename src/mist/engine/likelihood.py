@@ -1,9 +1,9 @@
-"""What a split gains for leaves that take columns as independent.
+"""The gain in log likelihood of a split, for leaves that take columns as independent.
 
-Cutting a column in two tells such a leaf nothing about that column: the two parts together are the
-density that it had. But within a part the column varies less, and with it the columns that depend
-on it, so that the parts are nearer to independence than the whole was. For Gaussian classes the
-gain in log likelihood has a closed form in their correlations.
+A cut changes nothing for the split column itself: both parts together have the density that the
+column had. But within a part the column varies less, and so do the columns that depend on it. The
+parts are nearer to independence than the leaf was. For Gaussian classes the gain in log likelihood
+has a closed form in their correlations.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from mist.engine.joint import LEAST_POINTS, LEAST_REST, class_covariance, points
 from mist.engine.state import MEAN, State
 
 LEAST_GAIN = 0.5
-"""A split must gain so many nats a row."""
+"""Gain that a split must exceed, in nats a row."""
 
 Array = np.ndarray[Any, Any]
 
@@ -33,14 +33,14 @@ def likelihood_splits(
     state : State
         A model whose cells keep products of deviations.
     cells : ndarray of int
-        The leaf's observed cells; their classes count alike.
+        The leaf's observed cells; all classes count the same.
     candidates : ndarray, shape (m, n_numeric)
         Candidate thresholds, NaN where there is none.
     allowed : ndarray of bool, shape (d,)
         Columns that may be split on.
     gains, splits : ndarray, shape (d,)
-        Receive the best gain in nats a row, 0 without one, and its threshold. 0/1 columns have
-        none: of them no covariances are kept.
+        Receive the best gain in nats a row, 0 without one, and its threshold. 0/1 columns have no
+        gain, since no covariances are kept for them.
 
     Returns
     -------
@@ -98,10 +98,10 @@ def class_gains(state: State, cell: int, candidates: Array) -> Array:
 def _sides(
     state: State, cell: int, thresholds: Array, mean: Array, variance: Array
 ) -> list[tuple[Array, Array]]:
-    """Share of a class on either side of one threshold a column, and its variance there.
+    """Share of a class on either side of one threshold for each column, and its variance there.
 
-    The variance is in units of that of the whole class. Both are read from the sketch, or where it
-    has too few points from the Gaussian.
+    The variance is in units of the variance of the class before the split. Both are read from the
+    sketch, or from the Gaussian where the sketch has too few points.
     """
     usable = (variance > 0.0) & (variance < np.inf) & np.isfinite(thresholds)
     v = np.where(usable, thresholds, mean)

@@ -1,11 +1,13 @@
-"""Compiled code that is only a part of other compiled code.
+"""A compiler for inline-only functions, which are only called from other compiled code.
 
-Numba optimises every function by itself and makes machine code of it, though a function that others
-call is linked into each of them, and optimised and made machine code of there once more. Where
-loops, rows, leaves and cells are five functions deep, that is most of what a first call costs. A
-*part* is compiled as far as its callers need it: typed, lowered and linked, and no further.
+Numba optimises every function and makes machine code of it. A function that others call is also
+linked into each of them, and optimised and translated there again. Where loops, rows, leaves and
+cells are five functions deep, that is most of the time of a first call. An inline-only function
+(`mist.engine.compiled.Compiled.part`) is compiled as far as its callers need it: typed, lowered and
+linked, and no further.
 
-This stands on the inside of Numba's compiler. What it changes is how long compilation takes.
+This depends on internals of Numba's compiler. It changes the time that compilation takes and
+nothing else.
 """
 
 from __future__ import annotations
@@ -20,19 +22,21 @@ from numba.core.typed_passes import NativeLowering
 
 
 class _SumLibrary(JITCodeLibrary):
-    """Code that waits to be linked, and is optimised before.
+    """A library that is optimised, but not made machine code, before it is linked into callers.
 
-    Sums that may be reordered get their order here: it must be the same in all callers.
+    For sums that may be reordered (`mist.engine.compiled.summed`): they get their order here, so
+    that it is the same in all callers.
     """
 
     def _finalize_final_module(self) -> None:
+        # Numba's method without its last step, which makes machine code.
         self._finalize_dynamic_globals()
         self._verify_declare_only_symbols()
         self._finalized = True
 
 
 class _PartLibrary(_SumLibrary):
-    """Code that waits to be linked, and is optimised there."""
+    """A library that is optimised in its callers only."""
 
     def _optimize_final_module(self) -> None:
         pass
@@ -40,7 +44,7 @@ class _PartLibrary(_SumLibrary):
 
 @register_pass(mutates_CFG=True, analysis_only=False)
 class _PartLowering(NativeLowering):
-    """Lowering into a library of its own kind, without an entry from Python."""
+    """Lowering into one of the libraries above, without an entry point for Python."""
 
     _name = "mist_part_lowering"
 
@@ -51,7 +55,7 @@ class _PartLowering(NativeLowering):
         changed: bool = super().run_pass(state)
         lowered = state["cr"]
         what, keep = lowered.fndesc, (state.library,)
-        # Callers know a function by its entry, which here leads nowhere.
+        # Numba finds a callee by its entry point. This one has the address 0 and is never called.
         entry = make_function(what.lookup_module(), what.qualname, "", 0, lowered.env, keep)
         state.targetctx.insert_user_function(entry, what, [state.library])
         state["cr"] = lowered._replace(cfunc=entry)
@@ -59,7 +63,7 @@ class _PartLowering(NativeLowering):
 
 
 class PartCompiler(CompilerBase):
-    """The steps of Numba's compiler with another last one; an option of ``njit``."""
+    """Numba's compiler with `_PartLowering` as its lowering pass; an option of ``njit``."""
 
     def define_pipelines(self) -> list[Any]:
         """Return the one pipeline."""

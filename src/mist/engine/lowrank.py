@@ -8,13 +8,27 @@ positive-semidefinite matrix from streaming data", NIPS 2017); its diagonal is k
 sketch is linear in S: rows, and sketches with the same T, are added in any order.
 
 For predictions the classes of a leaf share one diagonal D, as the noise of factor analysers
-(Ghahramani and Hinton, "The EM algorithm for mixtures of factor analyzers", 1997), and the class's
-factor stands beside one pooled over the leaf. D is what both leave of the pooled variances. With a
-diagonal of its own each class would have hundreds of logarithms of badly known variances in its
-density, and they would decide.
+(Ghahramani and Hinton, "The EM algorithm for mixtures of factor analyzers", 1997). The covariance
+of a class is D plus G G', where G has the columns of the class's factor and of one pooled over the
+leaf. D is the part of the pooled variances that both do not explain. With a diagonal of its own
+each class would have hundreds of logarithms of badly known variances in its density, and they would
+decide.
 
-As long as no value is missing, what a class keeps depends on its own rows alone. Missing ones are
-filled in with the help of what the leaf shares. A row costs O(rank) a column and class.
+As long as no value is missing, what a class keeps depends on its own rows only. Missing values are
+filled in with the help of what the leaf shares. A row costs O(rank) for each column and class.
+
+The functions share these parameters, with a numeric and b binary columns and q = 2 rank:
+
+pool, common : LowRank, Common
+    The classes, and what the classes of each leaf share.
+leaf, g : int
+    The leaf and the class.
+first, following : int and int64 array
+    The chain of the leaf's classes: its first class, and the class behind each, -1 at the end.
+X, i, w : float64 array, shape (n, a + b), int and float
+    Rows, which may hold NaN, the index of the row at hand, and its weight, above 0.
+room : Room
+    Workspace from `make_room`.
 """
 
 from __future__ import annotations
@@ -33,9 +47,10 @@ RANK = 32
 """Columns of a sketch."""
 
 FIRST_SCALE, LAST_SCALE = 8.0, 256.0
-"""Rows at which the scale of a class's sketch is first taken, and last renewed.
+"""Numbers of rows at which the scale of a class's sketch is first set, and last renewed.
 
-It is renewed whenever their number has doubled. The first rows count in the diagonal alone.
+It is renewed whenever the number has doubled. Rows before the first scale count in the diagonal
+only.
 """
 
 POOLED = 0.1
@@ -45,7 +60,7 @@ FLOOR = 1e-3
 """Least share of the pooled variance of a column that is noise."""
 
 CLASS_PACE, LEAF_PACE = 0.05, 0.1
-"""Growth of a class, or of a leaf, after which what predicts is made anew."""
+"""Growth of a class, or of a leaf, after which its factors for predictions are renewed."""
 
 LEAST_PIVOT = 1e-9
 """Columns of a sketch that the ones before explain to within this share are left out."""
@@ -56,10 +71,10 @@ LARGEST = 1e200
 HEAD = np.dtype(
     [
         ("weight", np.float64),  # of all rows
-        ("fresh", np.float64),  # that weight when the factor was made
-        ("rows", np.float64),
+        ("fresh", np.float64),  # that weight when the factor was made; 0: never
+        ("rows", np.float64),  # number of rows
         ("constant", np.float64),  # log density at the mean, all binary columns 0
-        ("renewal", np.float64),  # rows at which the scale of the sketch was taken last; 0: never
+        ("renewal", np.float64),  # rows at which the scale of the sketch was set last; 0: never
         ("lacks", np.int64),  # 1: some numeric column was unknown when the factor was made
         ("sound", np.int64),  # 1: all variances were finite then
     ]
@@ -71,7 +86,7 @@ class LowRank(NamedTuple):
 
     head: Any  # records HEAD
     mean: Any  # float64 (n, a + b)
-    weight: Any  # float64 (n, a + b): of what is known of a column
+    weight: Any  # float64 (n, a + b): column weights
     m2: Any  # float64 (n, a): the diagonal of S
     scale: Any  # float64 (n, a): the diagonal of T; 0: the column has not varied
     sketch: Any  # float64 (n, a, rank)
@@ -88,14 +103,14 @@ class Common(NamedTuple):
     factor: Any  # float64 (leaves, a, rank)
     noise: Any  # float64 (leaves, a): D
     variance: Any  # float64 (leaves, a): within classes
-    weight: Any  # float64 (leaves,): of the rows behind it
-    fresh: Any  # float64 (leaves,): of all rows then
+    weight: Any  # float64 (leaves,): weight of the rows behind the variance
+    fresh: Any  # float64 (leaves,): weight of all rows when the factor was made
     squares: Any  # float64 (leaves, a): sum of `LowRank.m2` over the classes
-    made: Any  # float64 (leaves, a): that sum then
+    made: Any  # float64 (leaves, a): that sum when the factor was made
 
 
 class Room(NamedTuple):
-    """Room for what is computed on the way."""
+    """Workspace. In `absorb`: deviations times roots of weights, column weights, open variances."""
 
     step: Any  # float64 (a,)
     part: Any  # float64 (a,)
@@ -152,7 +167,7 @@ def new_common(n: int, pool: LowRank) -> Common:
 
 @allocating
 def make_room(pool):
-    """Return room for the classes of a pool."""
+    """Return the workspace for the classes of a pool."""
     a, rank = pool.signs.shape
     q = 2 * rank
     return Room(
@@ -187,29 +202,15 @@ def clear(pool, g):
 def absorb(pool, common, leaf, g, X, i, w, room):
     """Learn a row of weight w.
 
-    Missing values are filled in as far as the known ones tell of them, once there is a factor to
-    tell by, and weigh as much as the share of the variance that is explained; what is left open of
-    them is added to the variances and to the sketch.
-
-    Parameters
-    ----------
-    pool, common : LowRank, Common
-        The classes and their leaves.
-    leaf, g : int
-        The leaf and the class.
-    X : float64 array, shape (n, a + b)
-        Rows; may hold NaN.
-    i : int
-        Which row.
-    w : float
-        Its weight, above 0.
-    room : Room
-        From `make_room`.
+    Once there is a factor, missing values are filled in by their conditional means. Their weight is
+    w times the share of the variance that the known values explain. Their remaining covariance is
+    added to the variances and to the sketch. Parameters as in the module docstring.
     """
     head, mean, m2, weight = pool.head, pool.mean, pool.m2, pool.weight
     step, part = room.step, room.part
     a = m2.shape[1]
     filled = 0
+    # Without a factor missing values have the weight 0.
     if not is_whole(X, i) and head.fresh[g] > 0.0:
         filled = _fill(pool, common, leaf, g, X, i, w, room)
     else:
@@ -237,6 +238,7 @@ def absorb(pool, common, leaf, g, X, i, w, room):
             mean[g, j] += w / weight[g, j] * (X[i, j] - mean[g, j])
     head.weight[g] += w
     head.rows[g] += 1.0
+    # From here on `step` has the deviations times the roots of their weights.
     if head.renewal[g] > 0.0:
         _sketch(pool, g, step, room.row[0])
         if filled > 0:
@@ -248,7 +250,7 @@ def absorb(pool, common, leaf, g, X, i, w, room):
 
 @exact
 def renew_scale(pool, g, room):
-    """Take the scale of a class's sketch from its variances, and sketch what it tells anew."""
+    """Set the scale of a class's sketch from its variances, and sketch its estimate again."""
     pool.head.renewal[g] = pool.head.rows[g]
     factor = room.sketch
     own_factor(pool.sketch[g], pool.scale[g], pool.signs, pool.m2[g], factor, room)
@@ -294,7 +296,8 @@ def _sketch(pool, g, step, seen):
     largest, total = 0.0, 0.0
     for j in range(a):
         if scale[g, j] == 0.0 and step[j] != 0.0:
-            # Nothing of the column is in the sketch so far, whatever its scale.
+            # The column has not varied so far: the sketch has only zeros of it, so its scale can
+            # still be chosen.
             scale[g, j] = _unit(pool, g, j)
         largest = max(largest, abs(step[j]))
         s = step[j] * scale[g, j]
@@ -302,6 +305,7 @@ def _sketch(pool, g, step, seen):
             seen[k] += s * signs[j, k]
     for k in range(rank):
         total += abs(seen[k])
+    # Products that would overflow, and NaN, fail the comparison and are not sketched.
     if not largest * (total + largest) < LARGEST:
         return
     for j in range(a):
@@ -334,7 +338,7 @@ def own_factor(sketch, scale, signs, m2, out, room):
 
     Examples
     --------
-    Products of rank one are told exactly by a single column, and by three:
+    Products of rank one are estimated exactly, here by three columns:
 
     >>> pool = new_low_rank(1, 3, 0)
     >>> products, factor = np.ones((3, 3)), np.empty((3, 3))
@@ -368,6 +372,7 @@ def own_factor(sketch, scale, signs, m2, out, room):
         total = 0.0
         for k in range(rank):
             total += out[j, k] * out[j, k]
+        # No variance of the estimate may exceed the exact one. NaN fails the comparison, too.
         if not total <= m2[j]:
             sound = total < np.inf and m2[j] < np.inf
             for k in range(rank):
@@ -376,11 +381,12 @@ def own_factor(sketch, scale, signs, m2, out, room):
 
 @exact
 def _invert_root(B, out, n):
-    """Write L'^-1 of B = L L', row by row; columns that tell nothing new become 0.
+    """Write L'^-1 of B = L L'; columns that depend on those before them become 0.
 
-    The part of B above the diagonal is not read, the other is overwritten. Returns False if B is
-    not finite.
+    B is read up to the diagonal of each row, and overwritten there. Returns False if B is not
+    finite.
     """
+    # A finite number times 0 is 0; inf and NaN give NaN.
     total = 0.0
     for p in range(n):
         for q in range(p + 1):
@@ -413,24 +419,15 @@ def _invert_root(B, out, n):
 
 @exact
 def refresh_leaf(pool, common, leaf, first, following, room):
-    """Make anew all that the classes of a leaf share, and all their factors.
+    """Renew all that the classes of a leaf share, and all their factors.
 
-    Parameters
-    ----------
-    pool, common : LowRank, Common
-        The classes and their leaves.
-    leaf : int
-        Which leaf.
-    first : int
-        Its first class.
-    following : int64 array, shape (n,)
-        The class behind each class of the leaf; -1 behind the last.
-    room : Room
-        From `make_room`.
+    Parameters as in the module docstring. The order is fixed: raw factors of the classes, pooled
+    factor, weights of both, noise, and then roots and constants, which need all of these.
     """
     a, rank = pool.signs.shape
     known, variance, noise, pooled = room.part, common.variance[leaf], common.noise[leaf], room.step
     squares, made = common.squares[leaf], common.made[leaf]
+    # `squares` has been updated row by row since the last time; here it is summed from the classes.
     for j in range(a):
         known[j], pooled[j], squares[j] = 0.0, 0.0, 0.0
     total = common.fresh[leaf] = 0.0
@@ -451,6 +448,7 @@ def refresh_leaf(pool, common, leaf, first, following, room):
         made[j] = squares[j]
         variance[j] = pooled[j] / known[j] if known[j] > 0.0 else 0.0
     _pool_factors(pool, common, leaf, first, following, pooled, room)
+    # From products of deviations to covariances.
     for j in range(a):
         unit = 1.0 / math.sqrt(known[j]) if known[j] > 0.0 else 0.0
         for k in range(rank):
@@ -459,6 +457,8 @@ def refresh_leaf(pool, common, leaf, first, following, room):
     while g >= 0:
         _weigh(pool, common, leaf, g)
         g = following[g]
+    # D: what the factors leave of the pooled variance, or for a column that varies within no class
+    # the variance between the classes.
     for j in range(a):
         noise[j] = _variance_between(pool, first, following, j) if variance[j] == 0.0 else 1.0
         if variance[j] > 0.0:
@@ -495,7 +495,7 @@ def _variance_between(pool, first, following, j):
 
 @exact
 def refresh_class(pool, common, leaf, g, room):
-    """Make a class's factor anew, with what its leaf has."""
+    """Renew a class's factor with what its leaf shares now."""
     _raw_factor(pool, g, room)
     _weigh(pool, common, leaf, g)
     _finish(pool, common, leaf, g, room)
@@ -503,6 +503,7 @@ def refresh_class(pool, common, leaf, g, room):
 
 @inlined
 def _length(factor, j):
+    """Squared length of row j of a factor."""
     total = 0.0
     for k in range(factor.shape[1]):
         total += factor[j, k] * factor[j, k]
@@ -511,10 +512,11 @@ def _length(factor, j):
 
 @exact
 def _raw_factor(pool, g, room):
+    """Write a class's factor before `_weigh`: that of the products, not of the covariance."""
     total = 0.0
     for j in range(pool.m2.shape[1]):
         total += pool.m2[g, j] * 0.0
-    # Values may be too large for their squares to be added.
+    # Squares of large values may overflow; such a class is left out of what the leaf shares.
     pool.head.sound[g] = total == 0.0
     if pool.head.renewal[g] > 0.0:
         own_factor(pool.sketch[g], pool.scale[g], pool.signs, pool.m2[g], pool.factor[g], room)
@@ -539,10 +541,11 @@ def _pool_factors(pool, common, leaf, first, following, pooled, room):
 
 @exact
 def _weigh(pool, common, leaf, g):
-    """Multiply a class's factor, and say by what the pooled one is, column by column.
+    """Weigh a class's factor and the pooled one, column by column.
 
-    A class with few rows relies on the pooled factor; and either counts for less while the rows
-    behind it are few for so many directions.
+    A class with few rows relies on the pooled factor. Either counts less while the rows behind it
+    are few compared with the rank. The own factor is multiplied in place; the factor for the pooled
+    one goes to ``pool.share``.
     """
     a, rank = pool.signs.shape
     total = common.weight[leaf]
@@ -574,6 +577,7 @@ def _finish(pool, common, leaf, g, room):
 
 @exact
 def _identity(gram):
+    """Make a matrix the identity."""
     gram[:, :] = 0.0
     for p in range(gram.shape[0]):
         gram[p, p] = 1.0
@@ -581,7 +585,7 @@ def _identity(gram):
 
 @exact
 def _add_columns(pool, common, leaf, g, noise, sign, room):
-    """Add G' D^-1 G to ``room.gram``, or take it away; columns of noise inf are left out."""
+    """Add G' D^-1 G times ``sign`` to ``room.gram``; columns with a noise of inf are left out."""
     rank = pool.signs.shape[1]
     gram, row = room.gram, room.row[0]
     q = 2 * rank
@@ -599,6 +603,7 @@ def _add_columns(pool, common, leaf, g, noise, sign, room):
 
 @summed
 def _product(M, p, q, n):
+    """Dot product of the first n entries of rows p and q of a matrix."""
     total = 0.0
     for k in range(n):
         total += M[p, k] * M[q, k]
@@ -612,7 +617,7 @@ def _cholesky(M, out, n):
     for p in range(n):
         for q in range(p):
             out[p, q] = (M[p, q] - _product(out, p, q, q)) / out[q, q]
-        # The matrix is the identity and more.
+        # I plus a Gram matrix: exactly, no pivot is below 1.
         out[p, p] = math.sqrt(max(M[p, p] - _product(out, p, p, p), 1.0))
         logs += math.log(out[p, p])
     return logs
@@ -625,20 +630,9 @@ def _cholesky(M, out, n):
 def log_density(pool, common, leaf, g, X, i, room):
     """Log density of a row in a class, up to a constant; -inf where it cannot be computed.
 
-    Parameters
-    ----------
-    pool, common : LowRank, Common
-        The classes and their leaves.
-    leaf, g : int
-        The leaf and the class.
-    X : float64 array, shape (n, a + b)
-        Rows; of one with missing values (NaN) it is the density of the known ones. A column of
-        which the class never had a value counts as if the value were where it is expected, with
-        the variance of all classes.
-    i : int
-        Which row.
-    room : Room
-        From `make_room`.
+    With missing values it is the density of the known ones. A column in which the class never had a
+    value counts with the variance within the classes of the leaf and no deviation. Parameters as in
+    the module docstring.
 
     Returns
     -------
@@ -662,14 +656,16 @@ def log_density(pool, common, leaf, g, X, i, room):
             row[0, k] += t * factor[j, k]
         for k in range(rank):
             row[0, rank + k] += s * pooled[j, k]
+    # Woodbury: the inverse of D + G G' is D^-1 - D^-1 G (I + G' D^-1 G)^-1 G' D^-1.
     away -= _explained(root, row, 2 * rank)
     score = pool.head.constant[g] + binary_score(pool.odds, g, X, i, a) - 0.5 * max(away, 0.0)
-    # A maximum would take NaN for 0.
+    # `max(away, 0.0)` may turn NaN into 0, so `away` is tested for it.
     return score if -np.inf < score < np.inf and away == away else -np.inf
 
 
 @summed
 def _forward(root, p, row):
+    """Dot product of row p of L, without its diagonal, with the solution so far."""
     total = 0.0
     for k in range(p):
         total += root[p, k] * row[1, k]
@@ -689,10 +685,11 @@ def _explained(root, row, n):
 
 @exact
 def _condition(pool, common, leaf, g, X, i, room):
-    """Squared distance of the known values, and half a log determinant; see `_partial`.
+    """Squared distance of the known values, and half the log determinant of I + G' D^-1 G.
 
-    ``room.inverse`` gets the Cholesky factor of I + G' D^-1 G over the known columns and
-    ``room.row[1]`` L^-1 G' D^-1 of the deviations. ``room.left`` has D, inf where unknown.
+    Both are over the known columns. ``room.inverse`` gets the Cholesky factor L of that matrix,
+    ``room.row[1]`` the product of L^-1 G' D^-1 and the deviations, and ``room.left`` the diagonal
+    D, inf where a column is unknown.
     """
     factor, pooled, share, noise = pool.factor, common.factor, pool.share, common.noise
     a, rank = pool.signs.shape
@@ -704,7 +701,7 @@ def _condition(pool, common, leaf, g, X, i, room):
         rest[j] = np.inf if known else noise[leaf, j]
         n += known
     if 2 * n > a:
-        # Quicker to take away the columns that are unknown.
+        # Most columns are known: subtract the unknown ones from the matrix of all, root root'.
         root = pool.root[g]
         for p in range(2 * rank):
             for k in range(p + 1):
@@ -732,9 +729,12 @@ def _condition(pool, common, leaf, g, X, i, room):
 
 @exact
 def _partial(pool, common, leaf, g, X, i, room):
+    """`log_density` of a row with missing values, or in a class with unknown columns."""
     away, logs = _condition(pool, common, leaf, g, X, i, room)
     a, rank = pool.signs.shape
     score = pool.head.constant[g] - 0.5 * max(away, 0.0) - logs
+    # The constant has the log determinants over all columns: take those of `root` and of the noise
+    # of unknown columns back.
     for p in range(2 * rank):
         score += math.log(pool.root[g, p, p])
     for j in range(a):
@@ -744,7 +744,7 @@ def _partial(pool, common, leaf, g, X, i, room):
                 score -= 0.5 * math.log(common.variance[leaf, j])
     for j in range(a, X.shape[1]):
         odds = pool.odds[g, j - a]
-        # Of a missing value, neither of the two counts: take back that of a 0.
+        # A missing value has no term. The constant has that of a 0, -log(1 + exp(odds)): undo it.
         score += odds * X[i, j] if X[i, j] == X[i, j] else math.log(1.0 + math.exp(odds))
     return score if -np.inf < score < np.inf and away == away else -np.inf
 
@@ -754,10 +754,12 @@ def _partial(pool, common, leaf, g, X, i, room):
 
 @exact
 def _fill(pool, common, leaf, g, X, i, w, room):
-    """Write deviations, weights and what is left open of each column; returns how many are filled.
+    """Write deviations, weights and open variances of each column; returns how many are filled in.
 
-    For every column that is filled in, ``room.both`` gets the root of its weight times L^-1 of its
-    row of both factors: their products are what the known values leave open of the factors.
+    They go to ``room.step``, ``room.part`` and ``room.left``. For every column that is filled in,
+    ``room.both`` gets the root of its weight times L^-1 of its row of both factors: the products of
+    these rows are the part of the open covariance that comes from the factors. Parameters as in the
+    module docstring.
     """
     a, rank = pool.signs.shape
     q = 2 * rank
@@ -796,6 +798,7 @@ def _fill(pool, common, leaf, g, X, i, w, room):
 
 @inlined
 def _row_of_both(pool, common, leaf, g, j, out):
+    """Write row j of G: the class's factor, then the pooled one times its share."""
     rank = pool.signs.shape[1]
     for k in range(rank):
         out[k] = pool.factor[g, j, k]
@@ -804,7 +807,7 @@ def _row_of_both(pool, common, leaf, g, j, out):
 
 @exact
 def _sketch_left(pool, g, room):
-    """Add to a sketch what `_fill` left open."""
+    """Add to a sketch the covariance that `_fill` has left open in ``room.both``."""
     signs, both = pool.signs, room.both
     a, rank = signs.shape
     seen = room.gram
@@ -830,27 +833,15 @@ def _sketch_left(pool, g, room):
 
 @exact
 def learn(pool, common, leaf, first, following, g, X, i, w, total, room):
-    """Learn a row into a class of a leaf and make anew what has grown stale.
+    """Learn a row into a class of a leaf and renew factors that are stale.
 
-    Parameters
-    ----------
-    pool, common : LowRank, Common
-        The classes and their leaves.
-    leaf : int
-        Which leaf.
-    first, following
-        Its classes, as for `refresh_leaf`; ``g`` is among them.
-    g : int
-        The class of the row.
-    X, i, w
-        As for `absorb`.
+    Parameters as in the module docstring, and
+
     total : float
         Weight of the leaf, the row included.
-    room : Room
-        From `make_room`.
     """
     absorb(pool, common, leaf, g, X, i, w, room)
-    # A column that varies at last, or more than it did, is not to wait.
+    # If a column has begun to vary, or its squares have doubled, the leaf is renewed at once.
     late = False
     for j in range(pool.m2.shape[1]):
         squares = common.squares[leaf, j]

@@ -1,4 +1,4 @@
-"""What is rarely done to a class of low rank: cut it, weigh it, copy it, add another to it."""
+"""The rare work on classes of low rank: cutting, weighing, copying and merging them."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ def cut(
 ) -> float:
     """Truncate a class in place; returns the share of its mass that is kept.
 
-    The other columns go along with the split column by their covariance, as estimated.
+    The other columns change with the split column by their estimated covariance.
 
     Parameters
     ----------
     pool : LowRank
         The classes.
     g : int
-        The class; it knows the split column.
+        The class; it must have values in the split column.
     feature : int
         Split column.
     v : float
@@ -39,8 +39,8 @@ def cut(
     left : bool
         Keep x <= v, else x > v.
     told : tuple of float or None
-        Mean and variance of the split column on that side, if they are known better than the
-        Gaussian tells.
+        Conditional mean and variance of the split column on that side; None takes those of the
+        truncated Gaussian.
     room : Room
         From `mist.engine.lowrank.make_room`.
 
@@ -77,7 +77,7 @@ def cut(
 
 
 def covariances(pool: LowRank, g: int, feature: int, room: Room) -> Array:
-    """Covariances of a class's numeric columns with one of them, as its sketch tells them.
+    """Covariances of a class's numeric columns with one of them, as estimated from its sketch.
 
     Parameters
     ----------
@@ -86,14 +86,14 @@ def covariances(pool: LowRank, g: int, feature: int, room: Room) -> Array:
     g : int
         The class.
     feature : int
-        A numeric column that the class knows.
+        A numeric column in which the class has values.
     room : Room
         From `mist.engine.lowrank.make_room`.
 
     Returns
     -------
     ndarray, shape (a,)
-        The variance for the column itself; 0 for columns that the class does not know.
+        The variance for the column itself; 0 for columns in which the class has no value.
     """
     known = pool.weight[g, : pool.m2.shape[1]]
     factor = np.empty_like(pool.signs)
@@ -111,7 +111,7 @@ def weigh(pool: LowRank, g: int, share: float) -> None:
 
 
 def copy(pool: LowRank, g: int, source: LowRank, h: int) -> None:
-    """Make a class what another is; both have the same signs."""
+    """Copy a class to another record; both pools must have the same signs."""
     for name in pool._fields:
         if name != "signs":
             getattr(pool, name)[g] = getattr(source, name)[h]
@@ -126,14 +126,14 @@ def merge(pool: LowRank, g: int, other: LowRank, h: int, room: Room) -> None:
     """Add what another class has learnt to a class.
 
     Weights, means and variances are exact. So is the sketch if both have the same scale, as parts
-    of one class have; else one is sketched anew from what it tells.
+    of one class have; else one of them is sketched again from its estimate.
 
     Parameters
     ----------
     pool, other : LowRank
         Classes of the same columns.
     g, h : int
-        The class that learns, and the one that it learns of.
+        The class that is changed, and the one that is added.
     room : Room
         From `mist.engine.lowrank.make_room`.
     """
@@ -145,7 +145,7 @@ def merge(pool: LowRank, g: int, other: LowRank, h: int, room: Room) -> None:
     head, a = pool.head, pool.m2.shape[1]
     mine = (pool.scale[g], pool.sketch[g], pool.m2[g])
     theirs = (other.scale[h], other.sketch[h], other.m2[h])
-    # The scale that more rows have told is kept.
+    # The scale that was set from more rows is kept.
     keeps = head["renewal"][g] >= other.head["renewal"][h]
     (scale, kept, _), added = (mine, theirs) if keeps else (theirs, mine)
     scale = np.where(scale > 0.0, scale, added[0])
@@ -157,7 +157,7 @@ def merge(pool: LowRank, g: int, other: LowRank, h: int, room: Room) -> None:
     apart = other.mean[h] - pool.mean[g]
     step = (np.sqrt(n * share) * apart)[:a]
     m2 = pool.m2[g] + other.m2[h] + step * step
-    # Constant in both, but not the same: in neither sketch so far.
+    # A column that is constant in both but differs is in neither sketch: its scale is still free.
     scale = np.where((scale == 0.0) & (step != 0.0), np.sqrt(per(total[:a], m2)), scale)
     seen = (step * scale) @ pool.signs
     renewal = max(head["renewal"][g], other.head["renewal"][h])
@@ -174,7 +174,7 @@ def merge(pool: LowRank, g: int, other: LowRank, h: int, room: Room) -> None:
 def _rescaled(part: tuple[Array, Array, Array], scale: Array, signs: Array, room: Room) -> Array:
     """The sketch of a class in another scale."""
     old, sketch, m2 = part
-    # A column that has not varied is in neither.
+    # Columns that have not varied, with scale 0, have only zeros in the sketch.
     if (old[old > 0.0] == scale[old > 0.0]).all():
         return sketch
     factor = np.empty_like(signs)

@@ -1,7 +1,7 @@
-"""How dense a class is at a row, with all constants.
+"""Log densities with all constants.
 
-The scores that predictions compare leave out what all classes share: powers of 2 pi, units of the
-columns, the total of the masses. A density has all of that, so that it can be compared between rows
+The scores that predictions compare leave out terms that all classes share: powers of 2 pi, units of
+the columns, the total of the masses. A density has them, so that it can be compared between rows
 and leaves.
 """
 
@@ -18,7 +18,7 @@ _HALF_LOG_2PI = 0.5 * math.log(2.0 * math.pi)
 
 @inlined
 def settle(tree, X, i, n_numeric, row):
-    """Copy a row, but where a numeric column never varied, with the one value it had."""
+    """Copy a row to ``row[0]``; a numeric column that never varied gets the one value it had."""
     for j in range(X.shape[1]):
         row[0, j] = X[i, j]
         if j < n_numeric and tree.scale[M2, j] == 0.0 and X[i, j] == X[i, j]:
@@ -27,7 +27,7 @@ def settle(tree, X, i, n_numeric, row):
 
 @inlined
 def less_constants(density, tree, row, n_numeric):
-    """Take from a log density the powers of 2 pi, one for each known value of a varying column."""
+    """Subtract log(2 pi) / 2 for each known value of a numeric column that has varied."""
     for j in range(n_numeric):
         if row[0, j] == row[0, j] and tree.scale[M2, j] != 0.0:
             density -= _HALF_LOG_2PI
@@ -36,7 +36,7 @@ def less_constants(density, tree, row, n_numeric):
 
 @exact
 def overall_density(tree, missing, row, n_numeric):
-    """Log density of a settled row under the moments of all rows, whatever their class."""
+    """Log density of ``row[0]``, from `settle`, under the moments of the rows of all classes."""
     scale = tree.scale
     total = 0.0
     for j in range(row.shape[1]):
@@ -44,6 +44,7 @@ def overall_density(tree, missing, row, n_numeric):
             continue
         weight = tree.nodes.mass[0] if missing is None else missing.scale[j]
         if j >= n_numeric:
+            # One row of each value is added, so that neither probability is 0.
             ones = (scale[MEAN, j] * weight + 1.0) / (weight + 2.0)
             total += math.log(ones if row[0, j] == 1.0 else 1.0 - ones)
         elif scale[M2, j] > 0.0:
@@ -55,7 +56,7 @@ def overall_density(tree, missing, row, n_numeric):
 
 @exact
 def write_marginals(densities, shares, out):
-    """Write the log density of every row whatever its class.
+    """Write the log density of every row, summed over the classes.
 
     Parameters
     ----------
@@ -66,6 +67,7 @@ def write_marginals(densities, shares, out):
     out : float64 array, shape (n,)
         Receives the log densities.
     """
+    # The sum of exponentials is scaled by the largest term so far, in one pass.
     for i in range(out.size):
         best, total = -math.inf, 0.0
         for code in range(shares.size):

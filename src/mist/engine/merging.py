@@ -1,13 +1,12 @@
-"""What two trees know, put together.
+"""Merging two trees: adding what another tree has learnt.
 
-Weights, masses, counts and moments are sums, and those of both trees are added exactly but for
-rounding. Sketches are merged within their error (`mist.engine.levels`), and what leaf models keep
-as far as they can tell it: exactly for Gaussian leaves and for classes with one component a leaf
-("full"), approximately for mixtures (`mist.engine.reduction`) and of low rank.
+Weights, masses, counts and moments are sums, and are added exactly but for rounding. Sketches are
+merged within their error (`mist.engine.levels`). What leaf models keep is merged exactly for
+Gaussian leaves and for classes with one component at a leaf ("full"), and approximately for
+mixtures (`mist.engine.reduction`) and covariances of low rank.
 
-Leaves are added to the leaves they stand for. Where trees differ, a leaf is sent down the other
-tree as if it were split there: what it knows is divided at every threshold that cuts the region it
-stands for.
+If both trees have the same splits, leaves are added to leaves. Else a leaf is sent down the other
+tree as if it were split there: what it holds is divided at every threshold that cuts its region.
 """
 
 from __future__ import annotations
@@ -45,9 +44,9 @@ Array = np.ndarray[Any, Any]
 def merged(
     state: State, other: State, codes: Array, n_codes: int, inheritance: str | None
 ) -> State:
-    """A tree that has learnt what two trees have, with the splits of the one that has more leaves.
+    """A tree with what two trees have learnt, and with the splits of the one with more leaves.
 
-    Splits on trial at a leaf end where it learns something, and so do trials of components.
+    Where a leaf or component learns something, its candidate splits and proposals end.
 
     Parameters
     ----------
@@ -61,13 +60,13 @@ def merged(
         Number of classes that are known now.
     inheritance : str or None
         How a leaf is divided where the trees differ, see `mist.engine.inheritance.split_leaf`;
-        None stands for "gaussian" here, since nothing shall be lost.
+        None means "gaussian" here, so that nothing is lost.
 
     Returns
     -------
     State
-        ``state``, or a new one with the splits of ``other``. Forks keep their tree, and theirs is
-        not taken over.
+        ``state``, or a new one with the splits of ``other``. If one of them is a fork, the splits
+        of ``state`` stay.
     """
     if state.options.balanced:
         reserve_codes(state, n_codes)
@@ -93,26 +92,30 @@ def same_splits(one: State, other: State) -> bool:
 
 
 def _merge(state: State, other: State, codes: Array, inheritance: str) -> None:
+    """Add what ``other`` has learnt to ``state``, whose splits stay."""
     if other.missing is not None and state.missing is None:
         reserve_missing(state)
     _add_shared(state, other, codes)
     alike = same_splits(state, other)
     if alike:
+        # A fork has begun with the masses of the model, which must not be added twice. The root is
+        # left to `_add_shared`.
         n = int(other.tree.counters[N_NODES])
         learnt = other.tree.nodes.mass[:n] - (0.0 if other.began is None else other.began)
         state.tree.nodes.mass[1:n] += learnt[1:]
     for leaf in range(int(other.tree.counters[N_LEAVES])):
-        # Without any row of its own an orphan has its parent's masses and nothing else.
+        # A prior-only leaf has masses of its parent and no rows: nothing to add.
         if other.tree.leaves.orphan[leaf] or other.tree.leaves.first[leaf] < 0:
             continue
         if alike:
             _merge_leaf(state, leaf, other, leaf, codes)
         else:
             part, region = one_leaf_state(other, leaf), _region(other, leaf)
+            # A leaf of a fork is sent with what it has learnt, without the shares it began with.
             if other.carried is not None:
                 _weigh_as_learnt(part)
             _send(state, 0, part, region, codes, inheritance)
-    # All of them: what is cached hangs on the scale of the columns over all rows, too.
+    # All leaves: caches depend on the scale of the columns over all rows, too.
     for leaf in range(int(state.tree.counters[N_LEAVES])):
         if not state.tree.leaves.orphan[leaf]:
             kind_of(state.model).refresh(state, leaf)
@@ -122,7 +125,7 @@ def _merge(state: State, other: State, codes: Array, inheritance: str) -> None:
 
 
 def _weigh_as_learnt(part: State) -> None:
-    """Let mixtures weigh what their classes have learnt, without what they began with."""
+    """Scale mixtures to the masses that their classes have learnt, without the fork's shares."""
     for cell in leaf_cells(part.tree, 0).tolist():
         if part.tree.cells.mass[cell] > 0.0:
             share = part.tree.cells.mass[cell] / part.model.cells.total[cell]
@@ -130,9 +133,10 @@ def _weigh_as_learnt(part: State) -> None:
 
 
 def _add_shared(state: State, other: State, codes: Array) -> None:
-    """Add what concerns the whole tree: the scale of the columns, and rows and weight of all."""
+    """Add what does not depend on leaves: column scales, root mass, rows and class totals."""
     tree, theirs = state.tree, other.tree
     scale = tree.scale
+    # Before the root's mass is added: it is the weight behind the scale.
     n, m = _known_in_all(state), _known_in_all(other)
     scale[MEAN], gained = _chan(n, scale[MEAN], m, theirs.scale[MEAN], theirs.scale[M2])
     scale[M2] += gained
@@ -151,6 +155,7 @@ def _add_shared(state: State, other: State, codes: Array) -> None:
 
 def _merge_leaf(state: State, leaf: int, other: State, other_leaf: int, codes: Array) -> None:
     """Add to a leaf all that a leaf of another tree holds."""
+    # As at the first row of a prior-only leaf, the masses of the parent go.
     if state.tree.leaves.orphan[leaf]:
         olds = leaf_cells(state.tree, leaf)
         detach_cells(state.tree, leaf)
@@ -162,7 +167,7 @@ def _merge_leaf(state: State, leaf: int, other: State, other_leaf: int, codes: A
     wanted = codes[other.tree.cells.code[theirs]]
     here = leaf_cells(state.tree, leaf)
     new = np.setdiff1d(wanted, state.tree.cells.code[here], assume_unique=True)
-    # In the order in which the other leaf met them.
+    # In the order of the other leaf's chain; `setdiff1d` has sorted them.
     new = wanted[np.isin(wanted, new)]
     reserve_cells(state, new.size)
     born = append_cells(state.tree, leaf, new)
@@ -178,12 +183,14 @@ def _merge_leaf(state: State, leaf: int, other: State, other_leaf: int, codes: A
     leaves.refresh_at[leaf] = leaves.clock[leaf] + 1
     batch = state.trials.get(leaf)
     if batch is not None:
-        # The number stays: the next trials, due at once, need as much as if these had failed.
+        # The number of the batch stays: the next candidate splits, which may open at once, need as
+        # much evidence as if these had failed.
         state.trials[leaf] = batch._replace(trials=(), opened=-np.inf)
 
 
 def _merge_cell(state: State, cell: int, other: State, other_cell: int) -> None:
     """Add to a cell what another tree's cell knows of the same class."""
+    # Moments first: they are weighted by what the cell weighs before the sum.
     _add_moments(state, cell, other, other_cell)
     for name in ("weight", "mass", "count", "steps"):
         state.tree.cells[name][cell] += other.tree.cells[name][other_cell]
@@ -201,7 +208,18 @@ def _send(
 ) -> None:
     """Send what a tree of one leaf holds down from a node, divided where a threshold cuts it.
 
-    ``region`` is where its rows are: above the first and at most at the second array, by column.
+    Parameters
+    ----------
+    state : State
+        The model; changed in place.
+    node : int
+        Node to start from.
+    part : State
+        The tree of one leaf.
+    region : tuple of ndarray, shape (d,)
+        Its rows are above the first and at most at the second array, column by column.
+    codes, inheritance
+        As for `merged`.
     """
     nodes = state.tree.nodes
     feature, v = int(nodes.feature[node]), float(nodes.threshold[node])
@@ -214,6 +232,7 @@ def _send(
     elif low[feature] >= v:
         parts = [(int(nodes.right[node]), part, region)]
     else:
+        # Leaves 0 and 1 of `part` are now the children; a prior-only child has nothing to add.
         split_leaf(part, 0, feature, v, inheritance, 1.0)
         below, above = high.copy(), low.copy()
         below[feature] = above[feature] = v
@@ -230,7 +249,7 @@ def _send(
 
 
 def _region(state: State, leaf: int) -> tuple[Array, Array]:
-    """Where the rows of a leaf are: above the first and at most at the second array, by column."""
+    """Region of a leaf: its rows are above the first and at most at the second array, by column."""
     nodes, d = state.tree.nodes, state.n_features
     low, high = np.full(d, -np.inf), np.full(d, np.inf)
     node = int(state.tree.leaves.node[leaf])
@@ -247,7 +266,7 @@ def _region(state: State, leaf: int) -> tuple[Array, Array]:
 
 
 def _known_in_all(state: State) -> Array:
-    """Weight of every column over all rows."""
+    """Weight of the values of every column over all rows, shape (d,)."""
     if state.missing is not None:
         known: Array = state.missing.scale
         return known.copy()
@@ -255,7 +274,7 @@ def _known_in_all(state: State) -> Array:
 
 
 def _known(state: State, cell: int) -> Array:
-    """Weight of every column in a cell's moments."""
+    """Weight behind a cell's moments, shape (d,)."""
     if state.missing is not None:
         known: Array = state.missing.cell[cell]
         return known.copy()
@@ -265,7 +284,7 @@ def _known(state: State, cell: int) -> Array:
 def _chan(
     n: Array, mean: Array, m: Array, other_mean: Array, other_m2: Array
 ) -> tuple[Array, Array]:
-    """Mean of two groups of weights n and m, and what is added to the first one's squares."""
+    """Mean of two groups of weights n and m, and what is added to the first group's M2."""
     delta = other_mean - mean
     share = per(m, n + m)
     return mean + delta * share, other_m2 + delta * delta * (n * share)
@@ -277,6 +296,7 @@ def _add_moments(state: State, cell: int, other: State, other_cell: int) -> None
     stats, leaf = tree.stats, tree.cells.leaf[cell]
     mean, m2 = other.tree.stats[other_cell, MEAN], other.tree.stats[other_cell, M2]
     more = _known(other, other_cell)
+    # Products need both means as they were.
     if state.options.products:
         _add_products(state, cell, other, other_cell)
     stats[cell, MEAN], gained = _chan(_known(state, cell), stats[cell, MEAN], more, mean, m2)
@@ -288,12 +308,12 @@ def _add_moments(state: State, cell: int, other: State, other_cell: int) -> None
 
 
 def _add_products(state: State, cell: int, other: State, other_cell: int) -> None:
-    """Add a cell's products of deviations to those of another cell; the means are still apart."""
+    """Add a cell's products of deviations to those of another cell, before the means are merged."""
     a = state.options.n_numeric
     rows, columns = np.tril_indices(a)
     pairs = []
     for s, c in ((state, cell), (other, other_cell)):
-        # As if values were missing independently.
+        # Weight of rows with both values, as if values were missing independently.
         known, weight = _known(s, c)[:a], s.tree.cells.weight[c]
         pairs.append(known[rows] * known[columns] / weight if weight > 0.0 else np.zeros(len(rows)))
     delta = other.tree.stats[other_cell, MEAN, :a] - state.tree.stats[cell, MEAN, :a]

@@ -1,14 +1,37 @@
-"""A Gaussian mixture for each cell, grown by judged pairs of candidates (leaves "mixture", "full").
+"""A Gaussian mixture for each cell, which grows by proposals (leaves "mixture" and "full").
 
-A *component* is a Gaussian with a share of the class's mass. Beside it stand, while it may still
-divide, a *trial*: a copy of the component, frozen at its start, and pairs of Gaussians that might
-take its place. Copy and pairs learn the same rows. Before each row is learnt, the log density that
-a pair gives it, less that of the copy, is added to the pair's evidence: the pair that predicts
-better by enough takes the component's place. Dividing and proposing are rare and not done here,
-see `mist.engine.components`. A full-covariance leaf is a mixture of one component without trials.
+A *component* is a Gaussian with a share of the class's mass. While it may still divide it can have
+a proposal, here called *trial*: a copy of the component, and *pairs* of Gaussians that might
+replace it. Copy and pairs learn the same rows. Before each row is learnt, the log density that a
+pair gives it minus that of the copy is added to the evidence of the pair. A pair with enough
+evidence replaces the component. Dividing and proposing are rare work, see
+`mist.engine.components`. A full-covariance leaf is a mixture of one component without trials.
 
-A class's components depend on the rows of the class alone. For predictions their covariances are
-drawn towards one that is pooled over all classes of the leaf.
+A class's components depend only on the rows of the class. For predictions their covariances are
+shrunk towards one that is pooled over all classes of the leaf. So a component has two factors: one
+for learning (``own.factor``) and one for predictions (``factor``).
+
+The components of a cell form a chain: ``cells.first``, then ``components.next`` up to -1. Free
+components are linked by the same field from `FREE_COMPONENT` on, free trials by ``free`` from
+`FREE_TRIAL` on. Trial t has the 2 * pairs + 1 candidates from t * (2 * pairs + 1) on: the copy,
+then both halves of each pair.
+
+The functions share these parameters, with a numeric columns and p = a (a + 1) / 2:
+
+tree, missing
+    Parts of a `mist.engine.state.State`; ``missing`` may be None.
+mixture : Mixture
+    The leaf model.
+whole : bool
+    Whether row i has no missing value.
+leaf, cell, component, g : int
+    Indices of the leaf, the cell, the component and, in ``mixture.candidates``, a candidate.
+X, i, w : float64 array, shape (n, d), int and float
+    Rows in internal column order, the index of the row at hand, and its weight.
+room : Room or float64 array, shape (4, p)
+    Workspace. The functions that renew factors take the array ``Room.factors``: ``room[0]`` has the
+    covariance within the class, from `_within`, and ``room[3]`` its column weights if values may be
+    missing; the rest is scratch.
 """
 
 from __future__ import annotations
@@ -43,7 +66,7 @@ from mist.engine.records import new_records
 from mist.engine.state import EPOCH, M2
 
 N_COMPONENTS, FREE_COMPONENT, N_TRIALS, FREE_TRIAL = range(4)
-"""Where each number stands in `Mixture.counters`."""
+"""Index of each number in `Mixture.counters`."""
 
 COMPONENT = np.dtype(
     [
@@ -51,11 +74,11 @@ COMPONENT = np.dtype(
         ("log_mass", np.float64),
         ("zeros", np.float64),  # log probability of zeros in the binary columns
         ("constant", np.float64),  # of the density for predictions
-        ("next", np.int64),  # next component of the cell, or next free one
+        ("next", np.int64),  # next component of the cell, or next free one; -1 at the end
         ("trial", np.int64),  # -1: none
-        ("tried", np.int64),  # directions proposed so far
+        ("tried", np.int64),  # number of the next direction to propose
         ("seen", np.float64),  # weight that the trial has learnt
-        ("due", np.int64),  # 1: to be divided, or to be given new candidates
+        ("due", np.int64),  # 1: `components.tend` divides it or proposes new pairs
     ]
 )
 
@@ -77,37 +100,37 @@ POOLED = 0.03
 
 LEAST_CORRELATION_SHRINKAGE = 1e-3
 LEAST_SHARE = 1e-3
-"""A component with less responsibility for a row does not learn it."""
+"""A component with a smaller responsibility for a row does not learn it."""
 
 DOUBT = 0.5
-"""Weight, in columns, at which half of a covariance is believed when values are filled in."""
+"""Weight, in units of the number of columns, at which covariances are halved to fill in values."""
 
 MOST_DIVIDED = 100
-"""Numeric columns up to which components divide: beyond, a class has too few rows for it."""
+"""Most numeric columns with which components divide: beyond, a class has too few rows for it."""
 
 LEAST_WEIGHT = 1e-9
 CERTAIN = math.log(1e3)
 """Evidence that a pair needs, less the logarithm of the number of pairs."""
 
 NEGLIGIBLE = 40.0
-"""Components whose density is smaller than the class's largest by this logarithm are left out."""
+"""Components are left out whose log density is below the class's largest by more than this."""
 
 
 NOT_POOLED = -1.0
-"""`Growth.pool_always` of a fork, which answers nothing."""
+"""`Growth.pool_always` of a fork, which predicts nothing."""
 
 
 class Growth(NamedTuple):
-    """The numbers that decide on refreshing and dividing."""
+    """The numbers that decide when factors are renewed and components divide."""
 
     n_numeric: int
-    n_known: int  # those that some row had a value in; the numbers below go by them
-    most: int  # components of a cell
-    divides: bool  # whether components are tried
-    pairs: int  # candidates of a trial
-    own_pace: float  # growth of a component after which its factors are made anew
+    n_known: int  # columns in which some row had a value; the numbers below depend on it
+    most: int  # most components of a cell
+    divides: bool  # whether components have trials
+    pairs: int  # pairs of a trial
+    own_pace: float  # growth of a component after which its factors are renewed
     trial_pace: float  # the same for candidates
-    pool_pace: float  # growth of a leaf after which its pooled covariance is
+    pool_pace: float  # growth of a leaf after which its pooled covariance is renewed
     pool_always: float  # weight of a leaf up to which that is done at every row
 
 
@@ -118,8 +141,8 @@ class Mixture(NamedTuple):
     components: Any  # records COMPONENT
     own: Gaussians
     factor: Any  # float64 (components, p): for predictions
-    # float64 (leaves, p): covariance within classes, shrunk. Of a column that varies within no
-    # class, the diagonal has the variance over all rows, with a minus.
+    # float64 (leaves, p): covariance within classes, shrunk. If a column varies within no class,
+    # the diagonal has minus its variance over all rows: a negative entry marks such a column.
     pooled: Any
     fresh: Any  # float64 (leaves,): weight of the leaf when it was pooled
     evidence: Any  # float64 (trials, pairs)
@@ -130,7 +153,7 @@ class Mixture(NamedTuple):
 
 
 class MixtureSeen(NamedTuple):
-    """What components know of each column, once a value was missing: `Missing.model`."""
+    """Column weights of components and candidates, once a value was missing: `Missing.model`."""
 
     own: Seen
     candidates: Seen
@@ -140,8 +163,8 @@ class MixtureSeen(NamedTuple):
 def growth_of(n_numeric: int, n_known: int, most: int) -> Growth:
     """Return the numbers for so many numeric columns and so many components of a class.
 
-    A factor costs the cube of the columns, what a row changes in it the square: the more columns
-    there are, the longer a factor has to serve. Columns that no row had a value in do not count.
+    A factor costs time cubic in the columns, learning a row quadratic: the more columns there are,
+    the longer a factor is kept. Columns in which no row had a value do not count.
     """
     a = n_known
     return Growth(
@@ -158,7 +181,7 @@ def growth_of(n_numeric: int, n_known: int, most: int) -> Growth:
 
 
 def new_mixture(growth: Growth, n_columns: int) -> Mixture:
-    """Return a mixture without components, for a tree with one leaf and room for two cells."""
+    """Return a mixture without components, for a tree with one leaf and two cells."""
     a = growth.n_numeric
     mixture = Mixture(
         cells=new_records(2, MIXED),
@@ -178,7 +201,7 @@ def new_mixture(growth: Growth, n_columns: int) -> Mixture:
 
 
 class Room(NamedTuple):
-    """Room for what is computed on the way."""
+    """Workspace."""
 
     factors: Any  # float64 (4, p)
     row: Any  # float64 (a,)
@@ -188,7 +211,7 @@ class Room(NamedTuple):
 
 @allocating
 def make_room(mixture):
-    """Return room for the loops over rows."""
+    """Return the workspace of the loops over rows."""
     growth = mixture.growth
     a, p = growth.n_numeric, mixture.pooled.shape[1]
     factors = np.empty((4, p))
@@ -198,14 +221,14 @@ def make_room(mixture):
 
 @inlined
 def has_room_for_component(mixture):
-    """Whether a new component fits without growing the arrays."""
+    """Whether a new component fits into the arrays."""
     counters = mixture.counters
     return counters[FREE_COMPONENT] >= 0 or counters[N_COMPONENTS] < mixture.components.size
 
 
 @exact
 def new_component(mixture, cell):
-    """Append an empty component to a cell; room must have been reserved."""
+    """Append an empty component to a cell; capacity must have been reserved."""
     components, cells, counters = mixture.components, mixture.cells, mixture.counters
     component = counters[FREE_COMPONENT]
     if component >= 0:
@@ -233,7 +256,7 @@ def new_component(mixture, cell):
 
 @exact
 def _within(mixture, missing, cell, out, known):
-    """Write the covariance within the components of a cell; ``known`` as `_add_up` has it."""
+    """Write the covariance within the components of a cell; ``known`` as in `_add_up`."""
     for at in range(out.size):
         out[at] = 0.0
     n = _add_up(mixture, missing, cell, out, known, True)
@@ -242,7 +265,7 @@ def _within(mixture, missing, cell, out, known):
 
 @exact
 def _average(missing, out, n, known, n_numeric):
-    """Divide sums of products of deviations by their weight, or by those of the columns."""
+    """Divide sums of products of deviations by their weight, or by the column weights."""
     if missing is None:
         if n > 0.0:
             for at in range(out.size):
@@ -258,7 +281,8 @@ def _average(missing, out, n, known, n_numeric):
 
 @inlined
 def _is_sound(m2, component, n_numeric):
-    """Whether the variances are finite: values may be too large for their squares to be added."""
+    """Whether the variances are finite: squares of large values may overflow."""
+    # A finite number times 0 is 0; inf and NaN give NaN.
     total, at = 0.0, 0
     for j in range(n_numeric):
         at += j
@@ -269,10 +293,10 @@ def _is_sound(m2, component, n_numeric):
 
 @exact
 def _add_up(mixture, missing, cell, out, known, begin):
-    """Add the products of deviations of a cell's components; returns their weight.
+    """Add the products of deviations of a cell's components to ``out``; returns their weight.
 
-    The weights of the columns go to ``known`` if values may be missing, where they are added to
-    what stands there unless it is to ``begin``.
+    If values may be missing the column weights are added to ``known``, which is set to 0 before if
+    ``begin``.
     """
     own, a = mixture.own, mixture.growth.n_numeric
     if missing is not None and begin:
@@ -294,6 +318,7 @@ def _add_up(mixture, missing, cell, out, known, begin):
 
 @inlined
 def _class_variance(tree, missing, cell, j):
+    """Variance of a class in a column, from the moments of the tree."""
     weight = tree.cells.weight[cell] if missing is None else missing.cell[cell, j]
     return tree.stats[cell, M2, j] / weight if weight > 0.0 else 0.0
 
@@ -310,7 +335,7 @@ def _add_floor(tree, missing, cell, n_numeric, weight, S):
 
 @exact
 def _refresh_learner(tree, mixture, missing, cell, component, base, room):
-    """Make the factor for learning anew; ``room[0]`` holds the covariance within the class."""
+    """Renew the factor for learning. ``base`` is the log probability of zeros in binary columns."""
     own, a = mixture.own, mixture.growth.n_numeric
     within, S, low = room[0], room[1], room[2]
     n = own.head.weight[component]
@@ -330,6 +355,7 @@ def _refresh_learner(tree, mixture, missing, cell, component, base, room):
             for j in range(i + 1):
                 both = math.sqrt((seen.weight[component, i] + q) * (seen.weight[component, j] + q))
                 S[at] = (own.m2[component, at] + S[at]) / both if both > 0.0 else 0.0
+                # Estimates of missing values rely on covariances, which few rows overstate.
                 if j < i and seen.ready[component]:
                     S[at] *= n / (n + DOUBT * mixture.growth.n_known)
                 at += 1
@@ -340,6 +366,7 @@ def _refresh_learner(tree, mixture, missing, cell, component, base, room):
 
 @exact
 def _keep_variances(seen, g, S, n_numeric):
+    """Keep the variances behind a factor: `absorb_seen` compares with them."""
     at = 0
     for j in range(n_numeric):
         at += j
@@ -349,14 +376,11 @@ def _keep_variances(seen, g, S, n_numeric):
 
 @exact
 def _refresh_component(tree, mixture, missing, leaf, cell, component, room):
-    """Make the factors of a component anew: for predictions, and for learning if that is needed.
-
-    ``room`` has shape (4, p), ``room[0]`` holds the covariance within the class and, if values may
-    be missing, ``room[3]`` the weights of its columns.
-    """
+    """Renew the factors of a component: for predictions, and for learning if that is needed."""
     own, a = mixture.own, mixture.growth.n_numeric
     seen = None if missing is None else missing.model.own
     base = learn_odds(own, seen, component, a)
+    # Learning needs a factor for the responsibilities of several components, or to fill in values.
     several = mixture.cells.n[cell] > 1
     if missing is not None:
         several |= missing.model.own.ready[component] == 1
@@ -371,7 +395,7 @@ def _refresh_component(tree, mixture, missing, leaf, cell, component, room):
 
 @exact
 def refresh_components(tree, mixture, missing, leaf, cell, room):
-    """Make all factors of a cell anew."""
+    """Renew all factors of a cell."""
     _within(mixture, missing, cell, room[0], room[3])
     component = mixture.cells.first[cell]
     while component >= 0:
@@ -383,7 +407,16 @@ def refresh_components(tree, mixture, missing, leaf, cell, room):
 def _unpooled(mixture, leaf, at, v, component, alone, n, prior):
     """Variance of a column that varied within no class when the leaf was pooled.
 
-    ``v`` is the part that the class has in it, which may vary by now.
+    Parameters as in the module docstring, and
+
+    at : int
+        Index of the column's diagonal entry.
+    v : float
+        Share of the class in the variance: the class may vary in the column by now.
+    alone : bool
+        Whether the class has one component.
+    n, prior : float
+        Weight of the component in the column, and weight of ``v``.
     """
     if not alone:
         v = (mixture.own.m2[component, at] + prior * v) / (n + prior)
@@ -392,7 +425,7 @@ def _unpooled(mixture, leaf, at, v, component, alone, n, prior):
 
 @exact
 def _refresh_predictor(mixture, missing, leaf, cell, component, room):
-    """Make the factor for predictions anew; ``room[0]`` and ``room[3]`` as above."""
+    """Renew the factor for predictions."""
     own, a = mixture.own, mixture.growth.n_numeric
     within, S = room[0], room[1]
     n, prior = own.head.weight[component], float(mixture.growth.n_known)
@@ -420,7 +453,7 @@ def _refresh_predictor(mixture, missing, leaf, cell, component, room):
             whole += own.head.weight[k]
             k = mixture.components.next[k]
         for j in range(a):
-            # Of the class's mass, the part that the column has.
+            # The part of the class's mass with a value in the column.
             mass = total * (known[j] / whole)
             pooling[j] = max(POOLED, 1.0 - mass / (2.0 * prior)) if prior > 0.0 else 1.0
         at = 0
@@ -442,7 +475,7 @@ def _refresh_predictor(mixture, missing, leaf, cell, component, room):
 
 @exact
 def _refresh_candidate(tree, mixture, missing, cell, g, room):
-    """Make the factor of a candidate anew."""
+    """Renew the factor of a candidate."""
     candidates, a = mixture.candidates, mixture.growth.n_numeric
     S = room[1]
     n = candidates.head.weight[g]
@@ -470,7 +503,7 @@ def _refresh_candidate(tree, mixture, missing, cell, g, room):
 
 @exact
 def refresh_trial(tree, mixture, missing, cell, trial, room):
-    """Make the factors of all candidates of a trial."""
+    """Renew the factors of all candidates of a trial, but for pairs that are excluded."""
     each = 2 * mixture.growth.pairs + 1
     for g in range(trial * each, (trial + 1) * each):
         pair = (g - trial * each - 1) // 2
@@ -480,7 +513,10 @@ def refresh_trial(tree, mixture, missing, cell, trial, room):
 
 @exact
 def refresh_pool(tree, mixture, missing, leaf, room):
-    """Pool the covariance within the classes of a leaf, shrink it, and renew what depends on it."""
+    """Pool the covariance within the classes of a leaf, shrink it, and renew what depends on it.
+
+    ``room`` is overwritten: the covariance within a class must be computed again afterwards.
+    """
     components, own, a = mixture.components, mixture.own, mixture.growth.n_numeric
     pooled, known = mixture.pooled[leaf], room[3]
     pooled[:] = 0.0
@@ -515,6 +551,7 @@ def refresh_pool(tree, mixture, missing, leaf, room):
             _within(mixture, missing, cell, room[0], known)
         component = mixture.cells.first[cell]
         while component >= 0:
+            # Where `fresh` is 0 factors were never made; the caller makes them next.
             if own.head.fresh[component] > 0.0:
                 _refresh_predictor(mixture, missing, leaf, cell, component, room)
             component = components.next[component]
@@ -524,7 +561,7 @@ def refresh_pool(tree, mixture, missing, leaf, room):
 
 @exact
 def _packed_shrinkage(S, n, n_columns):
-    """The share of the identity for a packed covariance; columns that do not vary are left out."""
+    """Shrinkage of the correlations of a packed covariance; constant columns are left out."""
     total, varying = 0.0, 0
     row = 0
     for i in range(n_columns):
@@ -542,6 +579,7 @@ def _packed_shrinkage(S, n, n_columns):
 
 @exact
 def _candidate_score(mixture, missing, whole, g, X, i, room):
+    """Log density of a row under a candidate, -inf if it cannot be computed."""
     candidates, a = mixture.candidates, mixture.growth.n_numeric
     constant = candidates.head.constant[g]
     if missing is not None and (missing.model.candidates.uneven[g] or not whole):
@@ -553,12 +591,13 @@ def _candidate_score(mixture, missing, whole, g, X, i, room):
 
 @inlined
 def _finite(score):
-    """A log density, -inf where it is none: what cannot be computed is not available."""
+    """The log density itself if it is finite; -inf for NaN and inf, which cannot be used."""
     return score if -np.inf < score < np.inf else -np.inf
 
 
 @exact
 def _learn_candidate(tree, mixture, missing, whole, cell, g, X, i, w, room):
+    """Learn a row into a candidate. Parameters as in the module docstring."""
     if w < LEAST_WEIGHT:
         return
     candidates, growth = mixture.candidates, mixture.growth
@@ -581,7 +620,10 @@ def _learn_candidate(tree, mixture, missing, whole, cell, g, X, i, w, room):
 
 @exact
 def _absorb(gaussians, seen, g, X, i, w, n_numeric, space):
-    """Learn a row where values may be missing; as fast as ever if none was in this Gaussian."""
+    """Learn a row where values may be missing; fast as long as this Gaussian has had none missing.
+
+    Parameters as in `mist.engine.gaussians`.
+    """
     if seen.uneven[g]:
         absorb_seen(gaussians, seen, g, X, i, w, n_numeric, space)
     else:
@@ -591,7 +633,7 @@ def _absorb(gaussians, seen, g, X, i, w, n_numeric, space):
 
 @exact
 def winner(mixture, component):
-    """The pair that has earned the place of a component with a trial, or -1."""
+    """The pair with enough evidence to replace a component that has a trial, or -1."""
     components, candidates, growth = mixture.components, mixture.candidates, mixture.growth
     trial = components.trial[component]
     pair = np.argmax(mixture.evidence[trial])
@@ -607,12 +649,16 @@ def winner(mixture, component):
 
 @exact
 def _judge(tree, mixture, missing, whole, cell, component, X, i, w, room):
-    """Count a row for and against every pair of a trial, then let them all learn it."""
+    """Add a row to the evidence of every pair of a trial, then let all candidates learn it.
+
+    Parameters as in the module docstring; w is the part of the row that the component learns.
+    """
     candidates, growth = mixture.candidates, mixture.growth
     trial = mixture.components.trial[component]
     copy = trial * (2 * growth.pairs + 1)
     if missing is not None:
         _set_units(tree, missing, cell, room.space.row[3])
+    # The copy is scored before it learns the row; each pair is, too.
     alone = _candidate_score(mixture, missing, whole, copy, X, i, room)
     for pair in range(growth.pairs):
         if mixture.evidence[trial, pair] == -np.inf:
@@ -625,7 +671,8 @@ def _judge(tree, mixture, missing, whole, cell, component, X, i, w, room):
         other += math.log(m / (n + m))
         high = max(one, other)
         share = n / (n + m)
-        # A density that is not available is evidence for nothing.
+        # Without a usable density of the pair both halves learn by their weights. The evidence
+        # changes only if pair and copy both have one.
         if high > -np.inf:
             both = high + math.log(math.exp(one - high) + math.exp(other - high))
             share = math.exp(one - both)
@@ -643,7 +690,7 @@ def _judge(tree, mixture, missing, whole, cell, component, X, i, w, room):
 
 @exact
 def _set_units(tree, missing, cell, units):
-    """Write the variances of a class."""
+    """Write the variances of a class, which `log_density` takes for columns that are unknown."""
     for j in range(units.size):
         units[j] = _class_variance(tree, missing, cell, j)
 
@@ -654,23 +701,14 @@ def learn_mixture(tree, mixture, missing, leaf, cell, X, i, w, room):
 
     Parameters
     ----------
-    tree, mixture, missing
-        The state.
-    leaf, cell : int
-        Where the row belongs; room for a component has been reserved.
-    X : float64 array, shape (n, d)
-        Rows; they may hold NaN only if ``missing`` is given.
-    i : int
-        Which of them.
-    w : float
-        Its weight, above 0.
-    room : Room
-        Room for what is computed on the way.
+    tree, mixture, missing, leaf, cell, X, i, w, room
+        As in the module docstring. Capacity for one component has been reserved; ``X`` may hold NaN
+        only if ``missing`` is given.
 
     Returns
     -------
     bool
-        Whether a component is due to be divided or to be given new candidates.
+        Whether `mist.engine.components.tend` is to be called for the cell.
     """
     cells, components, own = mixture.cells, mixture.components, mixture.own
     growth = mixture.growth
@@ -680,6 +718,7 @@ def learn_mixture(tree, mixture, missing, leaf, cell, X, i, w, room):
         component = new_component(mixture, cell)
         if missing is not None:
             forget_columns(missing.model.own, component)
+    # All responsibilities are computed before any component learns. `shares` is in chain order.
     n = _responsibilities(tree, mixture, missing, whole, cell, X, i, room)
     due = False
     k = 0
@@ -706,6 +745,8 @@ def learn_mixture(tree, mixture, missing, leaf, cell, X, i, w, room):
         k += 1
         component = components.next[component]
     cells.log_total[cell] = math.log(cells.total[cell])
+    # The pooled covariance is renewed if the leaf has grown by its pace, a column of any leaf has
+    # begun to vary, or the weight of a column has doubled.
     weight = tree.leaves.weight[leaf]
     stale = weight >= (1.0 + growth.pool_pace) * mixture.fresh[leaf]
     stale |= tree.leaves.epoch[leaf] != tree.counters[EPOCH]
@@ -715,6 +756,7 @@ def learn_mixture(tree, mixture, missing, leaf, cell, X, i, w, room):
             stale |= known > 0.0 and known >= 2.0 * missing.model.pooled[leaf, j]
     if stale or weight <= growth.pool_always:
         refresh_pool(tree, mixture, missing, leaf, factors)
+    # After the pool: the factors for predictions depend on it.
     component = cells.first[cell]
     while component >= 0:
         worn = own.head.weight[component] >= (1.0 + growth.own_pace) * own.head.fresh[component]
@@ -730,7 +772,7 @@ def learn_mixture(tree, mixture, missing, leaf, cell, X, i, w, room):
 
 @exact
 def forget_columns(seen, g):
-    """A Gaussian begins anew: nothing is known of any column."""
+    """Reset the column weights of a Gaussian that has learnt nothing."""
     seen.weight[g, :] = 0.0
     seen.made[g, :] = 0.0
     seen.uneven[g] = 0
@@ -739,7 +781,10 @@ def forget_columns(seen, g):
 
 @exact
 def _learn_component(tree, mixture, missing, whole, leaf, cell, component, X, i, w, room):
-    """Learn a row into a component of a model that knows missing values."""
+    """Learn a row into a component where values may be missing.
+
+    Parameters as in the module docstring.
+    """
     seen, own, a = missing.model.own, mixture.own, mixture.growth.n_numeric
     if not whole:
         seen.uneven[component] = 1
@@ -753,7 +798,10 @@ def _learn_component(tree, mixture, missing, whole, leaf, cell, component, X, i,
 
 @exact
 def _responsibilities(tree, mixture, missing, whole, cell, X, i, room):
-    """Write the probability of each component given the row; returns their number."""
+    """Write the probability of each component given the row; returns their number.
+
+    Parameters as in the module docstring.
+    """
     components, own, a = mixture.components, mixture.own, mixture.growth.n_numeric
     n, shares = mixture.cells.n[cell], room.shares
     if n == 1:
@@ -777,7 +825,7 @@ def _responsibilities(tree, mixture, missing, whole, cell, X, i, room):
         best = max(best, shares[k])
         component = components.next[component]
     if best == -np.inf:
-        # No density is available: the masses decide.
+        # No density can be computed: the masses decide.
         component = mixture.cells.first[cell]
         for k in range(n):
             shares[k] = components.log_mass[component]
@@ -794,7 +842,10 @@ def _responsibilities(tree, mixture, missing, whole, cell, X, i, room):
 
 @exact
 def mixture_score_missing(mixture, missing, whole, leaf, cell, X, i, room, need):
-    """`mixture_score` for rows, or models, with missing values."""
+    """`mixture_score` for rows, or models, with missing values.
+
+    Parameters as in the module docstring, and ``need`` as in `mixture_score`.
+    """
     components, own, a = mixture.components, mixture.own, mixture.growth.n_numeric
     uneven = not whole
     units, at = room.space.row[3], 0
@@ -805,6 +856,7 @@ def mixture_score_missing(mixture, missing, whole, leaf, cell, X, i, room, need)
             component = components.next[component]
     if not uneven:
         return mixture_score(mixture, cell, X, i, room.row, need)
+    # Variances of all classes, for columns that a component does not know.
     for j in range(a):
         at += j
         units[j] = abs(mixture.pooled[leaf, at])
@@ -827,15 +879,19 @@ def mixture_score_missing(mixture, missing, whole, leaf, cell, X, i, room, need)
 
 @inlined
 def mixture_score(mixture, cell, X, i, deviation, need):
-    """Log density of a row in a class, up to a constant; a lower bound if it is below ``need``."""
+    """Log density of a row in a class, up to a constant; a lower bound if it is below ``need``.
+
+    ``deviation`` of shape (a,) is a scratch array.
+    """
     components, own, a = mixture.components, mixture.own, mixture.growth.n_numeric
     best, total = -np.inf, 0.0
-    # A class may reach what it needs by many components that each stay a little below.
+    # The sum over n components reaches `need` only if one of them reaches its n-th part.
     need += mixture.cells.log_total[cell] - math.log(float(mixture.cells.n[cell]))
     component = mixture.cells.first[cell]
     while component >= 0:
         score = components.log_mass[component] + components.constant[component]
         score += binary_score(own.odds, component, X, i, a)
+        # Squared distance from which on the component is left out; `distance` stops there.
         most = 2.0 * (score - max(best - NEGLIGIBLE, need))
         if most > 0.0:
             away = distance(mixture.factor, own.mean, component, X, i, a, deviation, most)

@@ -3,11 +3,21 @@
 A class variance is shrunk to the leaf's pooled within-class variance with the weight of
 ``variance_prior`` pseudo-observations, over a floor of 1e-9 of the column's running variance, so
 that a class seen once neither wins everywhere nor is ignored. Precisions and normalisers are
-cached: a cell is refreshed when it learns, and all cells of a leaf are refreshed at every one of
-its first 256 rows and each time it has grown by a 256th after that.
+cached; `mist.engine.leaves.gaussian` says when the caches are renewed.
 
-An increment of a sum of squares is clipped at 0: beside a weight that dwarfs all before it,
-the mean may overshoot the new value by a rounding error.
+An increment of a sum of squares is clipped at 0: if a weight is far larger than all before it, the
+mean may overshoot the new value by a rounding error.
+
+The order of floating-point operations must stay as it is: models are compared bit for bit.
+
+The functions share these parameters:
+
+tree, missing, options
+    Parts of a `mist.engine.state.State`.
+leaf, cell : int
+    Indices in ``tree.leaves`` and ``tree.cells``.
+X, i, w : float64 array, shape (n, d), int and float
+    Rows in internal column order, the index of the row at hand, and its weight.
 """
 
 from __future__ import annotations
@@ -28,16 +38,16 @@ FLOOR = 1e-9
 _HUGE = 1e300
 
 SHARPEST = 1e300
-"""Largest precision: what is nearer than 1e-150 cannot be told apart by its square."""
+"""Largest precision: the squares of distances below 1e-150 cannot be told from 0."""
 
 _SMALL, _LARGE = 1e-145, 1e145  # the product of two such numbers is finite and not 0
 
 
 @inlined
 def learn_scale(tree, missing, X, i, w):
-    """Learn a row into the running moments; a column that varies at last starts an epoch.
+    """Learn a row into the running moments; a column that begins to vary starts an epoch.
 
-    The root's mass, already counted up, is the weight of all rows.
+    The root's mass must contain the row already: it is the weight of all rows.
     """
     scale, counters = tree.scale, tree.counters
     d = X.shape[1]
@@ -56,6 +66,7 @@ def learn_scale(tree, missing, X, i, w):
                 centre = scale[MEAN, j] + delta * (w / missing.scale[j])
                 scale[M2, j] += max(w * delta * (X[i, j] - centre), 0.0)
                 scale[MEAN, j] = centre
+    # A column that has varied never becomes constant again, so that this ends soon.
     if counters[N_CONSTANT] > 0:
         n = 0
         for j in range(d):
@@ -81,6 +92,7 @@ def learn_moments(tree, missing, leaf, cell, X, i, w):
     cells.count[cell] += w
     cells.steps[cell] += 1
     tree.leaves.weight[leaf] += w
+    # Both branches round alike: as long as nothing is missing they give the same bits.
     if missing is None:
         r = w / cells.weight[cell]
         for j in range(X.shape[1]):
@@ -105,16 +117,16 @@ def learn_moments(tree, missing, leaf, cell, X, i, w):
 
 @exact
 def learn_products(tree, missing, cell, X, i, w):
-    """Learn a row into a cell's products of deviations; its moments have not learnt it yet.
+    """Learn a row into a cell's products of deviations, before its moments learn it.
 
-    A product needs both values: it is of one column's deviation from the mean before the row, and
-    of the other's from that after it.
+    A product needs both values. It is the deviation of one column from its mean before the row
+    times the deviation of the other from its mean after the row.
     """
     stats, products = tree.stats, tree.products
     at, j = 0, 0
     while at < products.shape[1]:
         before = X[i, j] - stats[cell, MEAN, j]
-        if before == before:
+        if before == before:  # the value is not missing
             for k in range(j + 1):
                 seen = tree.cells.weight[cell] if missing is None else missing.cell[cell, k]
                 after = (X[i, k] - stats[cell, MEAN, k]) * (seen / (seen + w))
@@ -125,12 +137,13 @@ def learn_products(tree, missing, cell, X, i, w):
 
 @inlined
 def _shares(prior):
-    # Of the class's own rows and of the pooled variance: none above 1, so that no sum overflows.
+    """Factors 1 : prior for own and pooled variance, neither above 1 so that no sum overflows."""
     return (1.0, prior) if prior < 1.0 else (1.0 / prior, 1.0)
 
 
 @inlined
 def _precisions(tree, leaf, cell, n, prior):
+    """Write the precisions of the n numeric columns of a cell, where nothing is missing."""
     stats, spread, scale = tree.stats, tree.spread, tree.scale
     own, common = _shares(prior)
     # One division a column: the weights are the same for all of them.
@@ -138,6 +151,7 @@ def _precisions(tree, leaf, cell, n, prior):
     shrinking = 1.0 / (own * tree.cells.weight[cell] + common)
     floor = FLOOR / tree.nodes.mass[0]
     for j in range(n):
+        # A product, not the division of `_precisions_missing`: the two may differ in the last bit.
         pooled = spread[leaf, j] * pooling
         variance = (own * stats[cell, M2, j] + pooled) * shrinking + floor * scale[M2, j]
         stats[cell, PREC, j] = min(1.0 / variance, SHARPEST) if variance > 0.0 else 0.0
@@ -145,6 +159,7 @@ def _precisions(tree, leaf, cell, n, prior):
 
 @exact
 def _precisions_missing(tree, missing, leaf, cell, n, prior):
+    """`_precisions` with column weights; negative in columns that the class has no value in."""
     stats, spread = tree.stats, tree.spread
     own, common = _shares(prior)
     for j in range(n):
@@ -156,12 +171,14 @@ def _precisions_missing(tree, missing, leaf, cell, n, prior):
             variance += FLOOR * running
             stats[cell, PREC, j] = min(1.0 / variance, SHARPEST) if variance > 0.0 else 0.0
         else:
-            # Unknown in this class: the column's own variance, and no deviation from it.
+            # The minus says that the class has no value here: it counts with the variance over all
+            # rows and no deviation. The normaliser takes the absolute value.
             stats[cell, PREC, j] = max(-1.0 / running, -SHARPEST) if running > 0.0 else 0.0
 
 
 @inlined
 def _factor(values, j):
+    """|values[j]|, or 1 for a value of 0, which is left out."""
     value = abs(values[j])
     return value if value > 0.0 else 1.0
 
@@ -171,6 +188,7 @@ def sum_of_logs(values):
     """Sum of log|v| over the non-zero values, with one logarithm for many of them."""
     n = values.size
     total, product = 0.0, 1.0
+    # Sixteen factors a time are multiplied, if their product neither overflows nor underflows.
     for first in range(0, n, 16):
         last = min(first + 16, n)
         whole = last - (last - first) % 4
@@ -232,6 +250,7 @@ def refresh_leaf(tree, missing, options, leaf, numeric_norm):
 
 @summed
 def _deviation(stats, cell, X, i, n):
+    """Squared distance of a row from the mean in n columns, in units of the variances."""
     total = 0.0
     for j in range(n):
         t = X[i, j] - stats[cell, MEAN, j]
@@ -241,6 +260,7 @@ def _deviation(stats, cell, X, i, n):
 
 @summed
 def _log_odds(stats, cell, X, i, first):
+    """Sum of the log odds of the ones among the 0/1 columns."""
     total = 0.0
     for j in range(first, X.shape[1]):
         total += stats[cell, PREC, j] * X[i, j]
@@ -258,7 +278,7 @@ def gaussian_score(cells, stats, binary, cell, X, i, n_numeric):
 
 @exact
 def categorical_score_missing(cells, stats, missing, cell, X, i, n_numeric):
-    """Log odds of the 0/1 columns, and minus the normaliser's part of the missing ones."""
+    """Log odds of the 0/1 columns, without the normaliser's terms of missing values."""
     score = 0.0
     for j in range(n_numeric, X.shape[1]):
         if X[i, j] == X[i, j]:
@@ -280,6 +300,7 @@ def gaussian_score_missing(cells, stats, missing, cell, X, i, n_numeric):
         if X[i, j] == X[i, j]:
             t = X[i, j] - stats[cell, MEAN, j]
             score -= 0.5 * max(prec, 0.0) * t * t
+        # A missing value: take its term out of the normaliser, which counts all columns.
         elif prec != 0.0:
             score -= 0.5 * math.log(abs(prec))
     return score if score > -_HUGE else -_HUGE
@@ -287,7 +308,7 @@ def gaussian_score_missing(cells, stats, missing, cell, X, i, n_numeric):
 
 @exact
 def gaussian_column(prec, mean, x, sigma):
-    """Log density of one value in units of the column's running deviation."""
+    """Log density of one value in units of ``sigma``; ``prec`` may be negative, as when cached."""
     if prec == 0.0:
         return -0.5 * math.log(2.0 * math.pi)
     value = 0.5 * math.log(abs(prec)) - 0.5 * math.log(2.0 * math.pi) + math.log(sigma)

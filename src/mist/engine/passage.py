@@ -1,4 +1,9 @@
-"""A passage of rows through the compiled loop, and the room that it asks for."""
+"""The driver of the loop over rows: runs it until it returns, and serves its request.
+
+`mist.engine.stream.run` returns when an array is full, a leaf is due for a split attempt or the
+leaf model needs rare work. The driver does all of that but the split attempts, which are left to
+`mist.engine.growth`.
+"""
 
 from __future__ import annotations
 
@@ -26,9 +31,9 @@ def advance(
     shares: Array | None = None,
     notes: Notes | None = None,
 ) -> tuple[int, int]:
-    """Learn rows from ``start`` on until the loop comes back, and do what it came back for.
+    """Learn rows from ``start`` on until the loop returns, and serve its request.
 
-    Parameters and shapes as in `mist.engine.stream.run`.
+    Parameters as in `mist.engine.stream.run`, with the state in place of its handle.
 
     Returns
     -------
@@ -42,7 +47,15 @@ def advance(
 
 
 def answer(state: State, reason: int, detail: int) -> int:
-    """Do what the loop came back for; returns the leaf that is due for a split attempt or -1."""
+    """Serve the request of the loop; returns the leaf that is due for a split attempt, or -1.
+
+    Parameters
+    ----------
+    state : State
+        The model; changed in place.
+    reason, detail : int
+        As `mist.engine.stream.run` returned them.
+    """
     if reason in (DONE, ATTEMPT):
         return detail if reason == ATTEMPT else -1
     with state.changing():
@@ -50,16 +63,19 @@ def answer(state: State, reason: int, detail: int) -> int:
 
 
 def _attend(state: State, reason: int, detail: int) -> int:
+    """Enlarge arrays, or let the leaf model do its rare work; returns as `answer`."""
     if reason == FULL_CELLS:
+        # The loop does not say whether cells or components were full, so both are reserved.
         reserve_cells(state, 1)
         kind_of(state.model).reserve_row(state)
     elif reason == FULL_ITEMS:
-        # Below 0 stands a cell whose block is full.
+        # A negative detail is the complement of the cell whose block is full.
         if detail < 0:
             widen_block(state, ~detail)
         else:
             reserve_items(state, detail)
     else:
+        # After `TEND` the loop has not checked the grace period of the leaf.
         kind_of(state.model).tend(state, detail)
         return _due(state, int(state.tree.cells.leaf[detail]))
     return -1

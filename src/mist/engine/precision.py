@@ -1,4 +1,4 @@
-"""Sketches in single precision: what a value becomes when it is stored, and where it may be cut."""
+"""Sketches in single precision: rounding of stored values, and thresholds that agree with it."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ _SINGLE = np.dtype(np.float32)
 
 
 def stored(array: Any, v: Any) -> Any:
-    """What a value becomes in an array of a sketch: the nearest float32, or itself.
+    """Round a value as an array of a sketch stores it: to the nearest float32, or not at all.
 
-    A value beyond the largest float32 becomes that one: +inf stands for a missing value.
+    A value beyond the largest float32 becomes that one: +inf means a missing value.
 
     Parameters
     ----------
     array : float32 or float64 array
-        Where it is to be stored.
+        The array that will store it; only its dtype counts.
     v : float
         A finite value, or NaN.
 
     Returns
     -------
     float32 or float
-        As the array has it; NaN stays NaN.
+        Of the array's dtype; NaN stays NaN.
 
     Examples
     --------
@@ -44,17 +44,18 @@ def stored(array: Any, v: Any) -> Any:
 
 @overload(stored, jit_options=OVERLOADED)
 def _stored(array, v):
+    """`stored` in compiled code, chosen by the dtype when it is compiled."""
     if array.dtype.name == "float32":
         return lambda array, v: np.float32(-_MOST if v < -_MOST else _MOST if v > _MOST else v)
     return lambda array, v: v
 
 
 def routing_thresholds(places: Array) -> Array:
-    """Thresholds that rows meet as their values in single precision met others.
+    """Move thresholds so that a value is routed as its rounded value was counted.
 
-    A row is routed by its own value, but a sketch of float32 has counted what that was rounded to.
-    Each threshold is moved to the end of the interval in which values are rounded to the largest
-    float32 that does not exceed it, by less than a unit in the last place of that.
+    A row is routed by its own value, but a sketch of float32 has counted the rounded value. Let u
+    be the largest float32 that does not exceed a threshold. The threshold is moved to the end of
+    the interval of values that are rounded to u, by less than a unit in the last place of u.
 
     Parameters
     ----------
@@ -64,7 +65,7 @@ def routing_thresholds(places: Array) -> Array:
     Returns
     -------
     float64 array
-        Of the same shape: a value is <= such a threshold just if, rounded, it is <= the one given.
+        Of the same shape: x <= the new threshold if and only if float32(x) <= the given one.
 
     Examples
     --------
@@ -79,9 +80,10 @@ def routing_thresholds(places: Array) -> Array:
         u = np.where(u > inside, np.nextafter(u, np.float32(-np.inf)), u)
         following = np.nextafter(u, np.float32(np.inf))
     edge = 0.5 * u.astype(np.float64) + 0.5 * following.astype(np.float64)
-    # Of two float32 as near, the one whose last bit is 0 is taken.
+    # Halfway between two float32, a value is rounded to the one whose last bit is 0. So the edge
+    # itself is rounded to u only if that is u.
     out = np.where(edge.astype(np.float32) == u, edge, np.nextafter(edge, -np.inf))
-    # The largest float32 stands for all that are larger, the least one for all that are less.
+    # All values beyond the largest float32 are stored as it, on either side.
     out = np.where(u == np.float32(_MOST), np.finfo(np.float64).max, out)
     out = np.where(places < -_MOST, np.finfo(np.float64).min, out)
     return np.where(places == places, out, np.nan)

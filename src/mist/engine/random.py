@@ -1,4 +1,4 @@
-"""Counter-based random numbers: a value is a pure function of the seed and of what it is for.
+"""Counter-based random numbers: a value is a pure function of the seed, a purpose and counters.
 
 No generator state is kept, so results depend neither on batch sizes nor on any global
 generator. The mixing function is SplitMix64 (Steele, Lea and Flood, 2014).
@@ -13,7 +13,7 @@ import numpy as np
 from mist.engine.compiled import exact
 
 COMPACTION, COPIES, SAMPLED, COLUMNS, TREES, BOOTSTRAP, SKETCHED, FORKS = range(1, 9)
-"""Tags: what a number is drawn for."""
+"""Tags: what a number is drawn for. They must not change: saved models go on with the same bits."""
 
 _STEP = np.uint64(0x9E3779B97F4A7C15)
 _FIRST = np.uint64(0xBF58476D1CE4E5B9)
@@ -21,12 +21,12 @@ _SECOND = np.uint64(0x94D049BB133111EB)
 _S30, _S27, _S31, _S11 = np.uint64(30), np.uint64(27), np.uint64(31), np.uint64(11)
 _ULP = 2.0**-53
 _MOST_COPIES = 18
-"""A Poisson(1) number is larger with a probability below that of one step of `uniform`."""
+"""Largest Poisson number drawn: larger ones are less probable than one step of `uniform`."""
 
 
 @exact
 def mix(z):
-    """SplitMix64: scramble 64 bits."""
+    """SplitMix64: scramble 64 bits; all numbers are uint64 and wrap around."""
     z = z + _STEP
     z = (z ^ (z >> _S30)) * _FIRST
     z = (z ^ (z >> _S27)) * _SECOND
@@ -48,7 +48,7 @@ def uniform(seed, tag, a, b, c):
 
 @exact
 def _poisson(u):
-    """The Poisson(1) number that belongs to a uniform one."""
+    """Poisson(1) quantile of ``u``."""
     copies, share = 0, math.exp(-1.0)
     below = share
     while u >= below and copies < _MOST_COPIES:
@@ -65,7 +65,7 @@ def resample(seed, first, weights, out):
     Parameters
     ----------
     seed : int
-        Seed of whoever learns the rows.
+        Seed of the tree that learns the rows.
     first : int
         Number of the first row. Rows of weight 0 have no number: leaving them out changes nothing.
     weights : float64 array, shape (n,)

@@ -8,12 +8,13 @@ import numpy as np
 
 
 class Records(np.ndarray):
-    """A structured array with its fields as attributes, in Python as in compiled code.
+    """A structured array with its fields as attributes, in Python and in compiled code.
 
-    As ``numpy.recarray``, which takes seven times as long to find a field.
+    ``numpy.recarray`` does the same, but takes seven times as long to find a field.
     """
 
     def __getattr__(self, name: str) -> Any:
+        # Called only for names that are not attributes of an array: no field may have such a name.
         try:
             return np.asarray(self)[name]
         except ValueError:

@@ -1,10 +1,10 @@
-"""Mixtures joined and reduced to fewer components.
+"""Joining mixtures and reducing them to fewer components.
 
-The components of two classes are put side by side, and while they are more than a class may have,
-the two that lose least by it are joined. What is lost is bounded as by Runnalls, "Kullback-Leibler
-approach to Gaussian mixture reduction", IEEE Transactions on Aerospace and Electronic Systems
-43(3), 2007: the mass of the two times half the log determinant of their common covariance, less
-the same of either. Joining keeps the mass, mean and covariance of the class as they are.
+The components of two classes are put in one list. While they are more than a class may have, the
+two with the least loss are joined. The loss is bounded as by Runnalls, "Kullback-Leibler approach
+to Gaussian mixture reduction", IEEE Transactions on Aerospace and Electronic Systems 43(3), 2007:
+the mass of the two times half the log determinant of their common covariance, minus the same of
+either. Joining keeps the mass, mean and covariance of the class as they are.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from mist.engine.state import State
 Array = np.ndarray[Any, Any]
 
 _NOTHING = 1e-9
-"""A component with a smaller share of what it was is gone."""
+"""A component is dropped if a smaller share of it than this is left."""
 
 
 class Parts(NamedTuple):
@@ -30,13 +30,13 @@ class Parts(NamedTuple):
 
     masses: Array  # float64 (n,): shares in the class
     weights: Array  # float64 (n,): of the rows behind the moments
-    known: Array  # float64 (n, a + b): the same for each column; all equal if nothing was missing
+    known: Array  # float64 (n, a + b): column weights; all equal if nothing was missing
     means: Array  # float64 (n, a + b)
     products: Array  # float64 (n, p): of numeric deviations, weighted and packed
 
 
 def beside(one: Parts, other: Parts) -> Parts:
-    """Put the components of two classes side by side.
+    """Put the components of two classes in one list.
 
     Parameters
     ----------
@@ -93,11 +93,11 @@ def joined(parts: Parts, n_numeric: int) -> Parts:
 
 
 def reduced(parts: Parts, n_numeric: int, most: int) -> Parts:
-    """Join the two components that lose least by it until few enough remain.
+    """Join the two components with the least loss until few enough remain.
 
-    Covariances are drawn a little towards that within the class, as they are while a component
-    learns, so that one of few rows has a determinant. Of a 0/1 column, the entropy takes the place
-    of half the log determinant.
+    Covariances are shrunk a little towards that within the class, as they are while a component
+    learns, so that a component of few rows has a determinant. For a 0/1 column the entropy replaces
+    half the log determinant.
 
     Parameters
     ----------
@@ -134,9 +134,10 @@ def reduced(parts: Parts, n_numeric: int, most: int) -> Parts:
 
     def weigh(i: int, j: int) -> None:
         loss = length(joined(_take(parts, [i, j]), n_numeric)) - lengths[i] - lengths[j]
-        # What cannot be computed is joined last.
+        # Pairs whose loss cannot be computed are joined last.
         costs[i, j] = loss if np.isfinite(loss) else np.finfo(np.float64).max
 
+    # `costs[i, j]` with i < j is the loss of joining i and j; inf elsewhere and for joined ones.
     left = list(range(n))
     for i in left:
         for j in range(i + 1, n):
@@ -155,7 +156,7 @@ def reduced(parts: Parts, n_numeric: int, most: int) -> Parts:
 
 
 def parts_of(state: State, cell: int) -> Parts:
-    """Return copies of what a cell's components have learnt.
+    """Return copies of the components of a cell.
 
     Parameters
     ----------
@@ -182,15 +183,15 @@ def parts_of(state: State, cell: int) -> Parts:
 def merge_components(state: State, cell: int, other: State, other_cell: int) -> None:
     """Add to a cell the components that another model has of its class.
 
-    A fork may have begun with parts of the components (`State.carried`). Where it is merged, those
-    parts are taken off; as long as none was divided on either side, each component is joined with
+    A fork may have begun with shares of the components (`State.carried`). When it is merged, these
+    shares are subtracted. As long as no component was divided on either side, each is joined with
     its continuation, and nothing is lost.
 
     Parameters
     ----------
     state, other : State
-        Models of the same columns; ``state`` is changed in place. Its moments are those of both
-        already, and if ``other`` counts missing values, so does it.
+        Models of the same columns; ``state`` is changed in place. Its moments are already those of
+        both, and if ``other`` has column weights, so has ``state``.
     cell, other_cell : int
         Their cells of the class.
     """
@@ -198,13 +199,14 @@ def merge_components(state: State, cell: int, other: State, other_cell: int) -> 
     mine, theirs = parts_of(state, cell), parts_of(other, other_cell)
     prior, most = _carried(other, other_cell), growth.most
     if prior is not None:
-        # More than either has would tell the same twice.
+        # The components continue each other, so more than either has would be duplicates.
         most = max(len(mine.masses), len(theirs.masses))
         if state.carried is None:
             mine = _without(mine, prior)
         else:
             state.carried[_key(state, cell)] = prior + state.carried.get(_key(state, cell), 0.0)
     n, both = len(mine.masses), beside(mine, theirs)
+    # Nothing was divided: component k of one side continues component k of the other.
     if prior is not None and n == len(theirs.masses) == prior.shape[1]:
         pairs = [joined(_take(both, [k, n + k]), a) for k in range(n)]
         parts = Parts(*(np.concatenate(arrays) for arrays in zip(*pairs, strict=True)))
@@ -212,12 +214,14 @@ def merge_components(state: State, cell: int, other: State, other_cell: int) -> 
         parts = reduced(both, a, most)
     uneven = max(_uneven(state, cell), _uneven(other, other_cell))
     _replace(state, cell, parts, uneven)
+    # The other model may have had values in further columns.
     if state.missing is not None:
         n_known = int(np.count_nonzero(state.missing.scale[:a]))
         state.model = state.model._replace(growth=growth_of(a, n_known, growth.most))
 
 
 def _key(state: State, cell: int) -> tuple[int, int]:
+    """Key of a cell in `State.carried`: leaf and class code."""
     cells = state.tree.cells
     return int(cells.leaf[cell]), int(cells.code[cell])
 
@@ -228,9 +232,9 @@ def _carried(state: State, cell: int) -> Array | None:
 
 
 def _without(parts: Parts, prior: Array) -> Parts:
-    """Take off what a fork has begun with; components of which nothing is left are dropped."""
+    """Subtract the shares that a fork began with; components without any rest are dropped."""
     taken = np.array([parts.masses, parts.weights])
-    if prior.shape != taken.shape:  # divided since: from all alike
+    if prior.shape != taken.shape:  # a component was divided since: the same share of all
         prior = taken * (prior.sum(axis=1) / taken.sum(axis=1))[:, None]
     left = np.maximum(1.0 - per(prior, taken), 0.0)
     masses, weights = left
@@ -240,12 +244,13 @@ def _without(parts: Parts, prior: Array) -> Parts:
 
 
 def _take(parts: Parts, chosen: list[int] | Array) -> Parts:
+    """Some of the components."""
     return Parts(*(array[chosen] for array in parts))
 
 
 def _prior(parts: Parts, a: int) -> tuple[Array, float]:
-    """Covariance that all components are drawn towards, packed, and its weight."""
-    # Values may be too large for their squares to be added.
+    """Covariance that all components are shrunk towards, packed, and its weight."""
+    # Squares of large values may overflow; such components are left out.
     parts = _take(parts, np.flatnonzero(np.isfinite(parts.products).all(axis=1)))
     known = parts.known[:, :a].sum(axis=0)
     rows, columns = np.tril_indices(a)
@@ -278,7 +283,7 @@ def _uneven(state: State, cell: int) -> int:
 
 
 def _replace(state: State, cell: int, parts: Parts, uneven: int) -> None:
-    """Put components in the place of those of a cell."""
+    """Replace the components of a cell."""
     release(state.model, cell)
     reserve_components(state, len(parts.masses))
     mixture = state.model

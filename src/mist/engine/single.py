@@ -1,7 +1,8 @@
-"""One row at a time, with one call of compiled code each.
+"""The fast path for single rows: one call of compiled code for each row.
 
-The functions below are the same for all models: they take the row, and call the loop over rows that
-was compiled for the model by its address.
+The functions below are the same for all models. They check the row, put it in internal order and
+call the loop over rows that was compiled for the model by its address. What depends on the model is
+in a *call context*, which is laid out in memory like a state: the parameter ``desk``.
 """
 
 from __future__ import annotations
@@ -22,16 +23,20 @@ from mist.limits import LARGEST, LARGEST_WEIGHT
 Array = np.ndarray[Any, Any]
 
 UNSURE = -2
-"""The row takes a closer look: nothing was learnt."""
+"""The row needs the slow path; nothing was learnt. (-1 is the answer where no class is known.)"""
 
 _REASONS = 8
-"""More than there are reasons for `mist.engine.stream.run` to come back."""
+"""More than the number of reasons for which `mist.engine.stream.run` returns.
+
+So no pair of reason and detail is taken for `UNSURE`, which would be reason 6.
+"""
 
 _ALIGNED = 8
+"""Bytes of a float64: the compiled code assumes that values are aligned."""
 
 
 def _calling(result: types.Type) -> Any:
-    """Make a function for compiled code that calls another one by its address."""
+    """An intrinsic that calls a compiled function, of this result type, by its address."""
 
     @intrinsic
     def call(typingctx, address, arguments):
@@ -60,14 +65,17 @@ _call_predict_rows = _calling(types.none)
 
 @inlined
 def _take(x, order, n_numeric, row):
-    """Put a row in internal order; whether it may be learnt, and whether it is without a NaN."""
+    """Put a row in internal order; returns whether it is valid, and whether it has no NaN.
+
+    Valid means aligned, no value above `LARGEST` and 0/1 columns that hold 0, 1 or NaN.
+    """
     good, whole = x.ctypes.data % _ALIGNED == 0 and x.strides[0] % _ALIGNED == 0, True
     if not good:
         return False, False
     for j in range(order.size):
         v = x[order[j]]
         row[0, j] = v
-        good &= not abs(v) > LARGEST
+        good &= not abs(v) > LARGEST  # NaN is valid
         whole &= v == v
     for j in range(n_numeric, order.size):
         v = row[0, j]
@@ -77,30 +85,31 @@ def _take(x, order, n_numeric, row):
 
 @undivided
 def learn_row(desk, handle, x, code, w):
-    """Learn a row if it is plain, and nobody else is at the model.
+    """Learn a row if it is valid and no other thread uses the model.
 
     Parameters
     ----------
     desk : address
-        Of what `learner` has laid out.
+        Of the call context from `learner`.
     handle : address
         Of the state.
     x : float64 array, shape (d,)
         Values in the order of the user's columns.
     code : int
-        The row's class, for which the state has room.
+        Class code of the row; the state must have capacity for it.
     w : float
         Its weight.
 
     Returns
     -------
     int
-        `UNSURE`, or the detail with which `mist.engine.stream.run` came back times 8, plus the
-        reason.
+        `UNSURE`, or the detail that `mist.engine.stream.run` returned times 8, plus the reason; see
+        `told`.
     """
     run_at, order, n_numeric, ranks, holes, flags = parts_of(desk)
+    # Python's global lock is kept from here to the end, so no thread can enter after this test.
     busy = np.int64(0)
-    for k in range(flags.size):
+    for k in range(flags.size):  # a writer, and readers by lock
         busy |= flags[k]
     if busy != 0:
         return UNSURE
@@ -123,11 +132,12 @@ def predict_row(desk, handle, x):
     Parameters
     ----------
     desk : address
-        Of what `predictor` has laid out.
+        Of the call context from `predictor`.
     handle, x
         As for `learn_row`.
     """
     predict_at, order, n_numeric, ranks, holes, flags = parts_of(desk)
+    # Other readers do no harm, so only the flag of a writer counts.
     if flags[ALONE] != 0:
         return UNSURE
     row, out = np.empty((1, order.size)), np.empty(1, np.int64)
@@ -149,7 +159,7 @@ _WAY = tuple[Any, Handle]
 def learner(
     handle: Handle, order: Array, n_numeric: int, ranks: Array, holes: bool, flags: Array
 ) -> _WAY:
-    """The way into `learn_row` for the layout of a handle, and the desk that goes with it.
+    """The entry point of `learn_row` for the layout of a handle, and its call context.
 
     Parameters
     ----------
@@ -158,14 +168,15 @@ def learner(
     order : ndarray of int64, shape (d,)
         Internal order of the columns.
     n_numeric : int
-        Columns that are not 0/1.
+        Number of columns that are not 0/1.
     ranks : ndarray of int64, shape (n_codes,)
-        Place of each class among the sorted labels.
+        Rank of each class code in the sorted order of the labels.
     holes : bool
-        Whether a row with missing values is plain, too.
+        Whether rows with missing values are accepted.
     flags : ndarray of int64
-        Who is at the model, see `mist.gate.Gate`.
+        Flags of the read-write lock, see `mist.gate.Gate`.
     """
+    # Of the arrays only the types count here.
     row, codes, weights = np.empty((1, 1)), np.empty(1, np.int64), np.empty(1)
     at = handle.layout.address(run, (row, codes, weights, 0, codes, None, None, None))
     desk = Handle((at, order, n_numeric, ranks, holes, flags))
@@ -175,7 +186,7 @@ def learner(
 def predictor(
     handle: Handle, order: Array, n_numeric: int, ranks: Array, holes: bool, flags: Array
 ) -> _WAY:
-    """The way into `predict_row`, and the desk that goes with it, as for `learner`."""
+    """The entry point of `predict_row` and its call context. Parameters as in `learner`."""
     row, codes = np.empty((1, 1)), np.empty(1, np.int64)
     at = handle.layout.address(predict_rows, (row, codes, codes, None, True if holes else None))
     desk = Handle((at, order, n_numeric, ranks, holes, flags))
@@ -183,5 +194,5 @@ def predictor(
 
 
 def told(done: int) -> tuple[int, int]:
-    """Reason and detail from what `learn_row` returned."""
+    """Reason and detail from what `learn_row` returned; the detail may be negative."""
     return done % _REASONS, done // _REASONS

@@ -1,9 +1,12 @@
-"""The arrays that are the tree.
+"""The arrays that hold a tree.
 
-Everything a model has learnt is in the arrays below, grouped into named tuples that the
-compiled functions take as arguments, or find at an address. The groups `Missing` and `Sketch` are
-``None`` until they are needed, and then the code that would use them is never compiled. What a leaf
-predictor keeps beside them is told in `mist.engine.leafmodel`.
+Everything a model has learnt is in the arrays below, grouped into named tuples. Compiled functions
+take the tuples as arguments or load them from an address. The groups `Missing` and `Sketch` are
+``None`` until they are needed; until then the code that uses them is not compiled. The arrays of
+the leaf predictors are described in `mist.engine.leafmodel`.
+
+Arrays are reserved in advance. The `reserve_*` functions run between calls of compiled code and
+replace arrays by larger ones; compiled code only fills what has been reserved.
 """
 
 from __future__ import annotations
@@ -22,7 +25,13 @@ from mist.gate import uninterrupted
 
 Array = np.ndarray[Any, Any]
 
-# Where each number stands in `Tree.counters`.
+# Index of each number in `Tree.counters`:
+# N_NODES, N_LEAVES, N_CELLS: records used so far (of cells, those given back included);
+# FREE_CELL: head of the free list of cells, -1 if it is empty;
+# EPOCH: how often a column that had been constant varied at last, which outdates caches;
+# N_CONSTANT: columns that have not varied yet; N_LEARNT: rows learnt;
+# N_ITEMS: end of the last block in the pool; N_HELD: pool rows that belong to a block;
+# FIRST_BLOCK, LAST_BLOCK: cells with the first and the last block of the pool, -1 without one.
 N_NODES, N_LEAVES, N_CELLS, FREE_CELL, EPOCH, N_CONSTANT, N_ITEMS, N_LEARNT = range(8)
 N_HELD, FIRST_BLOCK, LAST_BLOCK = range(8, 11)
 
@@ -38,7 +47,7 @@ ROOMS, TOTALS, CAPS = range(3)
 capacity of a level by its depth below the top."""
 
 LEVELS = 40
-"""Most levels of a sketch: enough for 2**42 rows and more. Beyond, `mist.engine.kll` forgets."""
+"""Most levels of a sketch: enough for 2**42 rows and more. Beyond, `mist.engine.kll` drops rows."""
 
 MIN_ROOM = 4
 """Rows of the smallest block of a sketch."""
@@ -52,7 +61,7 @@ NODE = np.dtype(
         ("left", np.int64),
         ("right", np.int64),
         ("depth", np.int64),
-        ("leaf", np.int64),  # where the leaf stands in `Tree.leaves`; -1 at an internal node
+        ("leaf", np.int64),  # index in `Tree.leaves`; -1 at an internal node
         ("threshold", np.float64),
         ("mass", np.float64),  # mass inherited plus weight routed through
     ]
@@ -62,19 +71,19 @@ LEAF = np.dtype(
     [
         ("rows", np.float64),  # weight observed here
         ("weight", np.float64),  # inherited and observed weight of all cells
-        ("clock", np.int64),  # rows learnt here
+        ("clock", np.int64),  # cache updates so far, one a row (gaussian and sketch leaves)
         ("tried", np.int64),  # multiples of the grace period already examined
-        ("refresh_at", np.int64),  # clock at which all cells are refreshed
-        ("epoch", np.int64),  # tree epoch of the last refresh of all cells
+        ("refresh_at", np.int64),  # value of `clock` at which the caches of all cells are renewed
+        ("epoch", np.int64),  # `EPOCH` when the caches of all cells were renewed last
         ("node", np.int64),
         ("first", np.int64),  # ends of the chain of cells
         ("last", np.int64),
         ("n_cells", np.int64),
         ("sketched", np.int64),  # number of cells with a sketch
-        ("orphan", np.int64),  # 1: the cells are class masses of the parent and nothing else
+        ("orphan", np.int64),  # 1: prior-only, the cells hold masses of the parent, nothing else
         ("best", np.int64),  # columns that gained most at the last attempt, -1 without one
         ("second", np.int64),
-        ("best_at", np.float64),  # their thresholds then
+        ("best_at", np.float64),  # thresholds of these columns then; unset where they are -1
         ("second_at", np.float64),
     ]
 )
@@ -86,14 +95,14 @@ CELL = np.dtype(
         ("count", np.float64),  # observed here
         ("norm", np.float64),  # cached constant of the log density, prior included
         ("steps", np.int64),  # rows learnt here
-        ("leaf", np.int64),  # -1 when free
+        ("leaf", np.int64),  # -1 when detached or free
         ("code", np.int64),  # class code
-        ("next", np.int64),  # next cell of the leaf, or next free cell
-        # The cell's sketch:
-        ("room", np.int16),  # which block size
+        ("next", np.int64),  # next cell of the leaf, or next free cell; -1 at the end
+        # The cell's sketch; all but `start` mean nothing while `start` is -1:
+        ("room", np.int16),  # index of the block size in the row `ROOMS` of `Sketch.plan`
         ("levels", np.int16),
         ("used", np.int32),  # stored rows
-        ("before", np.int32),  # cells whose blocks are the next ones in the pool; -1: none
+        ("before", np.int32),  # cells with the previous and the next block in the pool; -1: none
         ("behind", np.int32),
         ("start", np.int64),  # first pool row of the block; -1 without sketch
         ("flips", np.int64),  # compactions so far
@@ -103,7 +112,7 @@ CELL = np.dtype(
 
 
 class Tree(NamedTuple):
-    """What every model has. A *cell* is a leaf's knowledge of one class."""
+    """The arrays that every model has. A *cell* holds what one leaf has learnt of one class."""
 
     nodes: Any  # records NODE
     leaves: Any  # records LEAF
@@ -111,14 +120,14 @@ class Tree(NamedTuple):
     cells: Any  # records CELL
     stats: Any  # float64 (cells, 3, d): MEAN, M2, PREC
     products: Any  # float64 (cells, p): of numeric deviations, packed; p = 0 if not kept
-    table: Any  # int32: hash table from (leaf, class code) to cell
+    table: Any  # int32: hash table from (leaf, class code) to cell; -1: empty
     scale: Any  # float64 (2, d): running MEAN and M2 of every column over all rows
     counters: Any  # int64
     totals: Any  # float64 (class codes): weight learnt of each class, if priors are balanced
 
 
 class Missing(NamedTuple):
-    """Observed weight column by column; only once a NaN was learnt."""
+    """Column weights: observed weight column by column; None until a NaN is learnt."""
 
     cell: Any  # float64 (cells, d)
     leaf: Any  # float64 (leaves, d)
@@ -132,8 +141,8 @@ class Sketch(NamedTuple):
     items: Any  # float64 or float32 (pool rows, numeric columns)
     sizes: Any  # int16 or int32 (cells, LEVELS): stored rows a level
     ends: Any  # as items (cells, 2, numeric columns): exact LOW and HIGH
-    medians: Any  # as items (cells, numeric columns): as of `median_at`; some may be of later
-    plan: Any  # int64 (3, most of LEVELS + 1 and the number of rooms): ROOMS, TOTALS, CAPS
+    medians: Any  # as items (cells, numeric columns): as of `median_at`; some may be newer
+    plan: Any  # int64 (3, n), n = max(LEVELS + 1, number of block sizes): ROOMS, TOTALS, CAPS
 
 
 class Options(NamedTuple):
@@ -158,10 +167,10 @@ class Options(NamedTuple):
 
 
 class Glance(NamedTuple):
-    """What the radius of the gap test is made of, see `mist.engine.criterion.radius`."""
+    """Parameters of the split screen: the terms of `mist.engine.criterion.radius`."""
 
-    squared: float  # 0: no attempt to split is passed over, see `mist.engine.glance`
-    tests: float  # for each boundary between two classes, or in all
+    squared: float  # 0: the screen is off and every leaf that is due is examined
+    tests: float  # tests for each boundary between two classes (`by_class`), or in all
     by_class: bool
     delta: float
     tie_threshold: float
@@ -172,12 +181,16 @@ NO_GLANCE = Glance(0.0, 1.0, False, 1.0, 0.0)
 
 
 _PARTS = ("tree", "missing", "sketch", "model", "binary", "options", "conformity", "glance")
-"""What compiled code takes of a state, in this order."""
+"""The parts of a state that compiled code loads, in this order."""
 
 
 @dataclass
 class State:
-    """All arrays of one model."""
+    """All arrays of one model.
+
+    Compiled code loads the arrays through `handle`. Arrays may be written in place, but to replace
+    one, set the attribute that holds it: that discards the handle, which has the old address.
+    """
 
     tree: Tree
     missing: Missing | None
@@ -187,15 +200,16 @@ class State:
     trials: dict[int, Any] = field(default_factory=dict)  # leaf: `mist.engine.trials.Batch`
     conformity: Any = None  # a `mist.engine.conformity.Conformity`, or None
     glance: Glance = NO_GLANCE
-    began: Array | None = None  # of a fork: masses of the nodes before it learnt anything
-    # Of a fork that began with parts of mixtures, by leaf and code: masses and weights of those.
+    began: Array | None = None  # in a fork: masses of the nodes before it learnt anything
+    # In a fork that began with shares of mixtures: their masses and weights, by leaf and code.
     carried: dict[tuple[int, int], Array] | None = None
+    # Not fields, so that they are neither copied nor pickled: each instance sets its own in `vars`.
     _handle: ClassVar[Handle | None] = None
     _torn: ClassVar[bool] = False
     _kinds: ClassVar[dict[str, Any]]
 
     def __setattr__(self, name: str, value: Any) -> None:
-        # A handle leads to the arrays that it was made of.
+        # The handle has the addresses of the arrays that it was made of.
         own = vars(self)
         own["_handle"] = None
         own.setdefault("_kinds", {}).pop(name, None)
@@ -210,7 +224,7 @@ class State:
 
     @property
     def handle(self) -> Handle:
-        """The arrays as compiled functions take them, until one of them is replaced."""
+        """The arrays laid out for compiled functions; made again once a part was replaced."""
         handle: Handle | None = self._handle
         if handle is None:
             self.check_whole()
@@ -221,7 +235,10 @@ class State:
 
     @contextmanager
     def changing(self) -> Iterator[None]:
-        """Change arrays that belong together: Ctrl-C waits, and after an error nobody goes on."""
+        """Change arrays that belong together.
+
+        Ctrl-C waits until the end of the block. After an error the state refuses further use.
+        """
         with uninterrupted():
             try:
                 yield
@@ -230,19 +247,19 @@ class State:
                 raise
 
     def check_whole(self) -> None:
-        """Refuse to go on with arrays that do not belong together."""
+        """Raise an error if a change was interrupted, so that arrays may be inconsistent."""
         if self._torn:
             raise RuntimeError(
-                "an error, such as a lack of memory, broke off a change of this model, which can "
-                "no longer be used: load the last saved one, or fit it anew"
+                "an error, such as a lack of memory, interrupted a change of this model, which can "
+                "no longer be used: load the last saved one, or fit it again"
             )
 
     def _kind_of(self, name: str) -> Any:
-        """What the type of a part in compiled code depends on, found once for each that is set."""
+        """The kind of a part (`kind_of_value`), cached until the part is set again."""
         kinds = self._kinds
         if name not in kinds:
             found = kind_of_value(getattr(self, name))
-            if name == "binary":  # set along with others
+            if name == "binary":  # a property, which changes without being set: never cached
                 return found
             kinds[name] = found
         return kinds[name]
@@ -264,7 +281,7 @@ class State:
 
 
 def writable(group: Any) -> Any:
-    """Return the same arrays, those that must not be written to as copies."""
+    """Return the same arrays, with read-only ones replaced by copies."""
     if isinstance(group, State):
         return State(**{f.name: writable(getattr(group, f.name)) for f in fields(group)})
     if isinstance(group, np.ndarray):
@@ -278,6 +295,7 @@ def writable(group: Any) -> Any:
 
 
 def _arrays(group: Any) -> list[np.ndarray]:
+    """All arrays in nested tuples, dicts and states."""
     if isinstance(group, np.ndarray):
         return [group]
     if isinstance(group, State):
@@ -287,7 +305,7 @@ def _arrays(group: Any) -> list[np.ndarray]:
 
 
 def _rooms(totals: Array) -> list[int]:
-    """Block sizes: first as rows arrive, then as many rows as two levels more hold."""
+    """Block sizes: small steps first, then what a sketch holds with every second level more."""
     sizes, levels = [MIN_ROOM], [int(n) for n in totals[LEVELS % 2 :: 2] if n > 2 * totals[1]]
     while sizes[-1] < levels[0]:
         sizes.append(sizes[-1] + max(2, sizes[-1] // 2 if sizes[-1] >= SMALL_ROOM else 0))
@@ -301,6 +319,7 @@ def sketch_plan(sketch_size: int) -> np.ndarray:
 
 @cache
 def _planned(sketch_size: int) -> np.ndarray:
+    """The cached `sketch_plan`, not to be written to."""
     caps = [max(8, int(sketch_size * (2 / 3) ** depth + 0.5)) for depth in range(LEVELS)]
     totals = np.concatenate([[0], np.cumsum(caps)])
     rooms = _rooms(totals)
@@ -317,10 +336,14 @@ def packed_size(n: int) -> int:
 
 
 # --- nodes, leaves and cells as records ------------------------------------------------------
+#
+# The cells of a leaf form a chain: `leaves.first`, then `cells.next` up to -1; `leaves.last` is its
+# end. Free cells form another chain by the same field, from `FREE_CELL` on. A cell is in the hash
+# table just as long as its `leaf` is not -1; records from `N_CELLS` on were never used.
 
 
 def new_node(tree, depth_of_parent):
-    """Append a node, so far neither leaf nor split; room must have been reserved."""
+    """Append a node that is neither leaf nor split yet; capacity must have been reserved."""
     node = tree.counters[N_NODES]
     tree.counters[N_NODES] += 1
     tree.nodes.feature[node] = -1
@@ -341,7 +364,7 @@ def new_leaf(tree, node, orphan):
 
 
 def clear_leaf(tree, leaf, node, orphan):
-    """Set a leaf's record to that of a leaf that has seen nothing."""
+    """Reset a leaf's record; cells that it had must have been detached before."""
     leaves = tree.leaves
     tree.nodes.leaf[node] = leaf
     leaves.node[leaf] = node
@@ -363,7 +386,8 @@ def clear_leaf(tree, leaf, node, orphan):
 
 @inlined
 def _slot(table, leaf, code):
-    """Where the search for a cell starts in the hash table (a multiplicative hash)."""
+    """Slot of the hash table where the search for a cell starts (a multiplicative hash)."""
+    # The size is a power of two, so the mask keeps the slot inside the table.
     key = np.uint64(leaf) * np.uint64(0x9E3779B97F4A7C15) ^ np.uint64(code)
     key = (key ^ (key >> np.uint64(29))) * np.uint64(0xBF58476D1CE4E5B9)
     return np.int64(key >> np.uint64(32)) & (table.size - 1)
@@ -374,6 +398,7 @@ def find_cell(tree, leaf, code):
     """The leaf's cell of a class, or -1."""
     cells, table = tree.cells, tree.table
     at = _slot(table, leaf, code)
+    # Linear probing: an entry is in the run of full slots that begins at its home slot.
     while table[at] >= 0:
         cell = np.int64(table[at])
         if cells.code[cell] == code and cells.leaf[cell] == leaf:
@@ -384,6 +409,7 @@ def find_cell(tree, leaf, code):
 
 @exact
 def _enter(cells, table, cell):
+    """Put a cell that is not in the hash table into the first empty slot from its home slot on."""
     at = _slot(table, cells.leaf[cell], cells.code[cell])
     while table[at] >= 0:
         at = (at + 1) & (table.size - 1)
@@ -392,7 +418,11 @@ def _enter(cells, table, cell):
 
 @exact
 def _leave(cells, table, cell):
-    """Take a cell out of the hash table and close the gap it leaves in its run."""
+    """Take a cell out of the hash table and close the gap it leaves in its run.
+
+    The record must still have its leaf and code. There are no marks for deleted entries: a gap
+    would end the search for entries behind it.
+    """
     last = table.size - 1
     gap = _slot(table, cells.leaf[cell], cells.code[cell])
     while table[gap] != cell:
@@ -400,7 +430,7 @@ def _leave(cells, table, cell):
     at = (gap + 1) & last
     while table[at] >= 0:
         home = _slot(table, cells.leaf[table[at]], cells.code[table[at]])
-        # An entry may move into the gap only if its home does not lie behind the gap.
+        # An entry may move into the gap only if its home slot is not behind the gap (cyclically).
         if ((at - home) & last) >= ((at - gap) & last):
             table[gap] = table[at]
             gap = at
@@ -418,13 +448,13 @@ def rebuild_table(tree):
 
 @inlined
 def has_room_for_cell(tree):
-    """Whether a new cell fits without growing the arrays."""
+    """Whether a new cell fits into the arrays."""
     return tree.counters[FREE_CELL] >= 0 or tree.counters[N_CELLS] < tree.cells.size
 
 
 @exact
 def new_cell(tree, leaf, code):
-    """Append an empty cell to a leaf; room must have been reserved."""
+    """Append an empty cell to a leaf; capacity must have been reserved."""
     cells, leaves = tree.cells, tree.leaves
     cell = tree.counters[FREE_CELL]
     if cell >= 0:
@@ -432,6 +462,7 @@ def new_cell(tree, leaf, code):
     else:
         cell = tree.counters[N_CELLS]
         tree.counters[N_CELLS] += 1
+    # The record may have been used before. Fields of the sketch but `start` need no reset.
     cells.leaf[cell] = leaf
     cells.code[cell] = code
     cells.next[cell] = -1
@@ -466,10 +497,14 @@ def leaf_cells(tree, leaf):
 
 @exact
 def detach_cells(tree, leaf):
-    """Take all cells off a leaf but leave what they hold in place."""
+    """Take all cells off a leaf but leave what they hold in place.
+
+    The cells are still linked by ``next`` and are not free yet: see `free_cells`.
+    """
     cells, leaves = tree.cells, tree.leaves
     cell = leaves.first[leaf]
     while cell >= 0:
+        # First: the hash is that of the leaf and the code.
         _leave(cells, tree.table, cell)
         cells.leaf[cell] = -1
         cell = cells.next[cell]
@@ -480,7 +515,7 @@ def detach_cells(tree, leaf):
 
 @exact
 def free_cells(tree, detached):
-    """Give the records of detached cells back."""
+    """Put detached cells on the free list."""
     for cell in detached:
         tree.cells.next[cell] = tree.counters[FREE_CELL]
         tree.counters[FREE_CELL] = cell
@@ -488,7 +523,7 @@ def free_cells(tree, detached):
 
 @allocating
 def append_cells(tree, leaf, codes):
-    """Append an empty cell for every class code; room must have been reserved."""
+    """Append an empty cell for every class code; capacity must have been reserved."""
     out = np.empty(codes.size, np.int64)
     for i in range(codes.size):
         out[i] = new_cell(tree, leaf, codes[i])

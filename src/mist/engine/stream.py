@@ -1,4 +1,28 @@
-"""Route, learn, predict, test-then-train: the loops over rows."""
+"""The loops over rows: route, predict, score and learn.
+
+`run` learns rows and may predict each one first. `predict_rows`, `write_densities` and
+`write_scores` only read the model. Each of them makes its scratch arrays, loads the parts of the
+state from an address and passes them to an inlined loop (``_run``, ``_predict_rows``, ...).
+
+The functions below share these parameters:
+
+tree, missing, sketch, model, binary, options, conformity, glance
+    Parts of a `mist.engine.state.State`; ``missing``, ``sketch``, ``binary`` and ``conformity``
+    are None where the state has none.
+holes : object or None
+    None if no missing value can matter, neither in the rows nor in what was learnt. Only the test
+    for None counts.
+leaf, cell : int
+    Indices in ``tree.leaves`` and ``tree.cells``.
+X, i : float64 array, shape (n, d), and int
+    Rows in internal column order, and the index of the row at hand.
+scratch : Scratch
+    Scratch arrays for one row.
+room
+    Workspace of the leaf model, see `mist.engine.leafmodel.LeafModel.make_room`.
+looks : mist.engine.glance.Room
+    Workspace of the split screen.
+"""
 
 from __future__ import annotations
 
@@ -34,20 +58,23 @@ from mist.engine.state import (
 )
 
 DONE, FULL_CELLS, FULL_ITEMS, ATTEMPT, TEND = range(5)
-"""Why `run` came back: all rows done, an array is full, a leaf is due for a split attempt, or a
-cell is to be tended."""
+"""Why `run` returned: all rows are done, an array is full, a leaf is due for a split attempt, or
+the leaf model asked for work on a cell.
+
+With `FULL_CELLS` and `FULL_ITEMS` the row is not learnt, and the model is as it was before the row.
+With `ATTEMPT` and `TEND` the row is learnt."""
 
 
 class Notes(NamedTuple):
-    """What `run` notes of every row, so that a copy of a leaf can learn its rows beside it."""
+    """What `run` records of every row, so that a copy of a leaf can learn the rows of the leaf."""
 
     leaf: Any  # int64 (n,): the leaf that the row reached; -1 if it was not learnt
     chance: Any  # float64 (n,): the probability given to its class before it was learnt
-    only: int  # -1: ``leaf`` is written; else it is read, and rows of other leaves pass by
+    only: int  # -1: ``leaf`` is written; else it is read, and rows of other leaves are skipped
 
 
 class Scratch(NamedTuple):
-    """Room for what is computed of one row."""
+    """Scratch arrays for one row."""
 
     scores: Any  # float64 (n_codes,)
     parts: Any  # float64 (n_codes,)
@@ -63,21 +90,24 @@ def _make_scratch(n_codes, n_columns):
 
 
 _NEARLY_TIED = 1e-9
+"""Scores that differ by less are compared as probabilities."""
+
 _HUGE = 1e300
+"""Bound of a log density, so that sums with it stay finite."""
 
 
 @inlined
 def _child(nodes, node, v):
     """Child for a value of the split column; a missing value follows the heavier child."""
     left, right = nodes.left[node], nodes.right[node]
-    if v == v:
+    if v == v:  # false for NaN only
         return left if v <= nodes.threshold[node] else right
     return left if nodes.mass[left] >= nodes.mass[right] else right
 
 
 @inlined
 def route(nodes, X, i):
-    """Node id of the leaf that a row belongs to."""
+    """Node id of the leaf that a row reaches; node 0 is the root."""
     node = np.int64(0)
     while nodes.feature[node] >= 0:
         node = _child(nodes, node, X[i, nodes.feature[node]])
@@ -86,7 +116,10 @@ def route(nodes, X, i):
 
 @inlined
 def _balance(mass, total):
-    """From the share of a class in the leaf to the share of the leaf in the class."""
+    """What turns the log prior of a class at a leaf into the log share of the class at the leaf.
+
+    The prior is log(mass + 1); with this term added it is log((mass + 0.5) / (total + 1)).
+    """
     return math.log((mass + 0.5) / ((mass + 1.0) * (total + 1.0)))
 
 
@@ -109,8 +142,12 @@ def _score_leaf(
 ):
     """Score every cell of a leaf, in the order of its chain; returns their number.
 
-    ``holes`` is None if no missing value can matter, ``binary`` is None if there is no 0/1
-    column, so that code for either is compiled only where it is needed.
+    Parameters as in the module docstring, and
+
+    only_winner : bool
+        Whether scores below the best one may be lower bounds.
+    scores, codes : float64 and int64 arrays, shape (n_codes,)
+        Receive the score and the class code of every cell.
     """
     leaves, cells = tree.leaves, tree.cells
     n = 0
@@ -141,7 +178,7 @@ def _score_leaf(
                 need,
             )
             if only_winner:
-                # A little less, so that what is nearly as good is still told exactly.
+                # A little below the best, so that scores that nearly tie with it are exact.
                 need = max(need, scores[n] - _NEARLY_TIED * 10)
         codes[n] = code
         n += 1
@@ -151,6 +188,7 @@ def _score_leaf(
 
 @exact
 def _softmax(scores, n, out):
+    """Write the probabilities of the first n scores, n >= 1."""
     best, total = scores[0], 0.0
     for i in range(1, n):
         best = max(best, scores[i])
@@ -173,7 +211,8 @@ def _winner(scores, codes, n, ranks, shares):
         elif scores[k] > second:
             second = scores[k]
     if best - second < _NEARLY_TIED:
-        # Different scores may give equal probabilities, and those decide.
+        # Different scores may round to equal probabilities. Those decide, so that the winner is
+        # the argmax of what `_write_shares` writes.
         _softmax(scores, n, shares)
         most = shares[at]
         for k in range(n):
@@ -193,7 +232,7 @@ def _write_shares(scores, codes, n, ranks, parts, shares, i):
 
 @inlined
 def _chance(scores, codes, n, parts, code):
-    """The probability of one class."""
+    """Probability of one class, 0 if it has no cell at the leaf."""
     for k in range(n):
         if codes[k] == code:
             _softmax(scores, n, parts)
@@ -203,7 +242,8 @@ def _chance(scores, codes, n, parts, code):
 
 @inlined
 def _row_copies(cells, cell, w, seed, node, code):
-    """Whole number of copies that stands for a weight; its fraction is drawn."""
+    """Number of copies that represents a weight; a fraction becomes one more copy by chance."""
+    # The counter of the draw is `steps`, the rows that the cell has learnt: no bit is used twice.
     whole = math.floor(w)
     copies = np.int64(whole)
     if w > whole:
@@ -215,8 +255,8 @@ def _row_copies(cells, cell, w, seed, node, code):
 
 @inlined
 def _learn_shared(tree, missing, options, X, i, code, w):
-    """Learn of a row what concerns the whole tree, wherever it goes."""
-    tree.nodes.mass[0] += w
+    """Learn what does not depend on the leaf of a row: root mass, column scales, class totals."""
+    tree.nodes.mass[0] += w  # first: `learn_scale` divides by it
     learn_scale(tree, missing, X, i, w)
     if options.balanced:
         tree.totals[code] += w
@@ -225,8 +265,25 @@ def _learn_shared(tree, missing, options, X, i, code, w):
 
 @inlined
 def _learn(tree, missing, sketch, model, room, options, leaf, cell, X, i, code, w, copies):
-    """Learn one row at its leaf; room for it has been reserved."""
+    """Learn one row at its leaf; capacity for it has been reserved.
+
+    Parameters as in the module docstring (``cell`` is -1 if the class has no cell at the leaf), and
+
+    code : int
+        Class code of the row.
+    w : float
+        Its weight, above 0.
+    copies : int
+        Copies of it that go into the sketch, see `_row_copies`.
+
+    Returns
+    -------
+    int
+        The cell if the leaf model asked for work on it (`TEND`), else -1.
+    """
     nodes, leaves, cells = tree.nodes, tree.leaves, tree.cells
+    # The walk takes the path that `route` took: a mass changes only after the choice between a node
+    # and its sibling was made.
     node = np.int64(0)
     while nodes.feature[node] >= 0:
         node = _child(nodes, node, X[i, nodes.feature[node]])
@@ -236,14 +293,16 @@ def _learn(tree, missing, sketch, model, room, options, leaf, cell, X, i, code, 
         cell = new_cell(tree, leaf, code)
         if missing is not None:
             missing.cell[cell, :] = 0.0
-    first_here = cells.count[cell] == 0.0
+    first_here = cells.count[cell] == 0.0  # before `learn_moments` counts the row
+    # The order matters: products need the means before the row, the leaf model those after it.
     if options.products:
         learn_products(tree, missing, cell, X, i, w)
     learn_moments(tree, missing, leaf, cell, X, i, w)
     due = learn(model, tree, missing, options, leaf, cell, X, i, w, room)
     if sketch is not None:
         view = view_of(model)
-        # A class that inherited a sketch goes on with it.
+        # A class that inherited a sketch keeps it. One that found the limit of sketched classes
+        # reached at its first row never gets one here.
         new = first_here and cells.start[cell] < 0
         if new and leaves.sketched[leaf] < options.sketched_classes:
             leaves.sketched[leaf] += 1
@@ -256,11 +315,16 @@ def _learn(tree, missing, sketch, model, room, options, leaf, cell, X, i, code, 
 
 @exact
 def _forget_orphan(tree, leaf):
-    """Drop the class masses of the parent: the leaf has rows of its own now."""
+    """Drop the masses that a prior-only leaf has from its parent: its first row has come.
+
+    Such cells hold neither a sketch nor anything of the leaf model, so freeing their records is
+    enough.
+    """
     cells, counters = tree.cells, tree.counters
     cell = tree.leaves.first[leaf]
     detach_cells(tree, leaf)
     while cell >= 0:
+        # `next` links the chain of the leaf until here, and the free list from here on.
         following = cells.next[cell]
         cells.next[cell] = counters[FREE_CELL]
         counters[FREE_CELL] = cell
@@ -272,21 +336,31 @@ def _forget_orphan(tree, leaf):
 def _joint_density(
     tree, missing, sketch, model, holes, binary, options, leaf, cell, row, room, held
 ):
-    """Log p(row, leaf | class) of a settled row."""
+    """Log p(row, leaf | class).
+
+    Parameters as in the module docstring, and
+
+    row : float64 array, shape (1, d)
+        The row as `mist.engine.marginal.settle` writes it.
+    held : float64 array, shape (n_codes,)
+        Mass of each class over all leaves.
+    """
     if tree.leaves.orphan[leaf]:
-        # Without any row of its own a leaf knows no more of its classes than their masses.
+        # A prior-only leaf knows the masses of its classes and no density.
         density = overall_density(tree, missing, row, options.n_numeric)
     else:
         density = log_density(
             model, tree, missing, sketch, holes, binary, options, leaf, cell, row, room
         )
-        density = density if density > -_HUGE else -_HUGE
+        density = density if density > -_HUGE else -_HUGE  # NaN becomes -_HUGE, too
     return density + math.log(tree.cells.mass[cell] / held[tree.cells.code[cell]])
 
 
 @allocating
 def run(handle, X, codes, weights, start, ranks, out, shares, notes):
     """Learn rows from ``start`` on; where ``out`` is given, predict each row first.
+
+    With ``open_world=True`` each row is scored under its class before it is learnt.
 
     Parameters
     ----------
@@ -302,22 +376,20 @@ def run(handle, X, codes, weights, start, ranks, out, shares, notes):
     start : int
         First row to handle.
     ranks : int64 array, shape (n_codes,)
-        Place of each class among the sorted labels: lower ranks win ties.
+        Rank of each class code in the sorted order of the labels: lower ranks win ties.
     out : int64 array, shape (n,), or None
         Receives the predicted class codes, -1 where nothing was known.
     shares : float64 array of zeros, shape (n, n_codes), or None
-        Receives the class probabilities beside ``out``, in the order of the ranks.
+        Receives the class probabilities, in the order of the ranks; only with ``out``.
     notes : Notes or None
-        Takes notes of the rows, or tells which of them pass by.
-
-    With ``open_world=True`` each row is scored under its class before it is learnt.
+        Receives a record of each row, or says which rows are skipped.
 
     Returns
     -------
     row, reason, detail : int
-        First row not yet learnt, why the loop stopped, and the pool rows lacking or the complement
-        of the cell whose block is full (`FULL_ITEMS`), the leaf that is due (`ATTEMPT`) or the cell
-        that is (`TEND`).
+        First row not yet learnt; one of `DONE`, `FULL_CELLS`, ...; and what the reason is about:
+        with `FULL_ITEMS` the number of pool rows lacking, or the complement ``~cell`` (negative) of
+        the cell whose block is full; with `ATTEMPT` the leaf, with `TEND` the cell; else 0.
     """
     scratch = _make_scratch(ranks.size, X.shape[1])
     room, looks = _room_of(handle), _looks_of(handle, scratch)
@@ -328,19 +400,22 @@ def run(handle, X, codes, weights, start, ranks, out, shares, notes):
 
 @allocating
 def _room_of(handle):
+    """Workspace of the leaf model."""
     _, _, _, model, _, options, _, _ = parts_of(handle)
     return make_room(model, options)
 
 
 @allocating
 def _looks_of(handle, scratch):
+    """Workspace of the split screen."""
     _, _, sketch, _, _, _, _, _ = parts_of(handle)
-    # Between rows, nobody needs what else these are room for.
+    # The split screen runs after a row is learnt, when the scratch arrays of the row are free.
     return glance_room(sketch, scratch.codes, scratch.parts)
 
 
 @inlined
 def _run_at(handle, X, codes, weights, start, ranks, out, shares, notes, scratch, room, looks):
+    """Load the state and call `_run`. Parameters as in `run` and the module docstring."""
     tree, missing, sketch, model, binary, options, conformity, glance = parts_of(handle)
     return _run(
         tree,
@@ -387,6 +462,11 @@ def _run(
     room,
     looks,
 ):
+    """The loop of `run`. Parameters as in it and in the module docstring.
+
+    A return in the middle of a row must leave the model as it was before the row, or with the row
+    learnt completely: the driver calls again from the row that is returned.
+    """
     nodes, leaves = tree.nodes, tree.leaves
     scores, parts, known, settled = scratch.scores, scratch.parts, scratch.codes, scratch.row
     for i in range(start, X.shape[0]):
@@ -428,7 +508,8 @@ def _run(
             if notes.only < 0:
                 notes.leaf[i] = leaf
         cell = -1 if leaves.orphan[leaf] else find_cell(tree, leaf, code)
-        # Nothing is changed before there is room for all that the row needs.
+        # All checks of capacity come before the first change of the model. Outputs of the row are
+        # written so far, and are written again with the same values when the loop comes back.
         if cell < 0 and not has_room_for_cell(tree):
             return i, FULL_CELLS, 0
         if not has_room(model):
@@ -439,6 +520,7 @@ def _run(
             lacking = kll.rows_lacking(tree, sketch, cell, copies)
             if lacking != 0:
                 return i, FULL_ITEMS, lacking if lacking > 0 else ~cell
+        # From here on the row is learnt: no return before `_learn` is through.
         if conformity is not None and not leaves.orphan[leaf] and conformity.seen[code] >= MATURE:
             prepare(model, tree, missing, room)
             density = -np.inf
@@ -462,19 +544,24 @@ def _run(
         if leaves.orphan[leaf]:
             _forget_orphan(tree, leaf)
             if conformity is not None:
+                # Masses of the parent's classes have left the tree.
                 count_masses(tree, conformity.held)
         due = _learn(tree, missing, sketch, model, room, options, leaf, cell, X, i, code, w, copies)
         if conformity is not None:
             conformity.held[code] += w
             conformity.seen[code] += w
         if due >= 0:
+            # The driver also makes up for the check of the grace period, which is skipped here.
             return i + 1, TEND, due
         attempts = math.floor(leaves.rows[leaf] / options.grace_period)
         if attempts > leaves.tried[leaf]:
+            # The split screen reads sketches and moments as if no value were missing.
             if missing is not None:
                 return i + 1, ATTEMPT, leaf
             if not must_fail(glance, tree, sketch, leaf, options.n_numeric, looks):
                 return i + 1, ATTEMPT, leaf
+            # The attempt cannot succeed: count it as made, as `mist.engine.growth.attempt` does.
+            # The attempt cannot succeed: count it as made, as `mist.engine.growth.attempt` does.
             leaves.tried[leaf] = np.int64(attempts)
     return X.shape[0], DONE, 0
 
@@ -490,9 +577,9 @@ def predict_rows(handle, X, ranks, out, shares, holes):
     X : float64 array, shape (n, d)
         Rows in internal column order.
     ranks : int64 array, shape (n_codes,)
-        Place of each class among the sorted labels.
+        Rank of each class code in the sorted order of the labels.
     out : int64 array, shape (n,), or None
-        Receives the predicted class codes.
+        Receives the predicted class codes, -1 where nothing is known.
     shares : float64 array of zeros, shape (n, n_classes), or None
         Receives the class probabilities, in the order of the sorted labels.
     holes : True or None
@@ -504,6 +591,7 @@ def predict_rows(handle, X, ranks, out, shares, holes):
 
 @inlined
 def _predict_at(handle, X, ranks, out, shares, holes, scratch, room):
+    """Load the state and call `_predict_rows`. Parameters as in `predict_rows`."""
     tree, missing, sketch, model, binary, options, _, _ = parts_of(handle)
     _predict_rows(
         tree,
@@ -526,6 +614,7 @@ def _predict_at(handle, X, ranks, out, shares, holes, scratch, room):
 def _predict_rows(
     tree, missing, sketch, model, holes, binary, options, X, ranks, out, shares, scratch, room
 ):
+    """The loop of `predict_rows`. Parameters as in it and in the module docstring."""
     nodes = tree.nodes
     scores, parts, known = scratch.scores, scratch.parts, scratch.codes
     prepare(model, tree, missing, room)
@@ -574,6 +663,7 @@ def write_densities(handle, X, held, densities, holes):
 
 @inlined
 def _densities_at(handle, X, held, densities, holes, row, room):
+    """Load the state and call `_write_densities`."""
     tree, missing, sketch, model, binary, options, _, _ = parts_of(handle)
     _write_densities(
         tree,
@@ -595,6 +685,10 @@ def _densities_at(handle, X, held, densities, holes, row, room):
 def _write_densities(
     tree, missing, sketch, model, holes, binary, options, X, held, densities, row, room
 ):
+    """The loop of `write_densities`. Parameters as in it and in the module docstring.
+
+    ``row`` of shape (1, d) is a scratch array.
+    """
     leaves, cells = tree.leaves, tree.cells
     prepare(model, tree, missing, room)
     for i in range(X.shape[0]):
@@ -621,10 +715,10 @@ def _write_densities(
 
 @allocating
 def write_scores(handle, X, leaf, scores):
-    """Write the score of every class at a leaf for rows that need not be of that leaf.
+    """Write the score of every class at one leaf for any rows, whether they reach the leaf or not.
 
     The scores are those that predictions compare: log prior plus log density of the values that are
-    not missing, up to what all classes share.
+    not missing, up to a term that all classes share.
 
     Parameters
     ----------
@@ -633,7 +727,7 @@ def write_scores(handle, X, leaf, scores):
     X : float64 array, shape (n, d)
         Rows in internal column order.
     leaf : int
-        Where the leaf stands in ``tree.leaves``.
+        Index in ``tree.leaves``.
     scores : float64 array, shape (n, n_codes)
         Receives the scores; the entries of classes without a cell are left as they are.
     """
@@ -643,6 +737,7 @@ def write_scores(handle, X, leaf, scores):
 
 @inlined
 def _scores_at(handle, X, leaf, scores, scratch, room):
+    """Load the state and run the loop of `write_scores`."""
     tree, missing, sketch, model, binary, options, _, _ = parts_of(handle)
     prepare(model, tree, missing, room)
     for i in range(X.shape[0]):
@@ -677,6 +772,8 @@ def leaf_nodes(nodes, X, out):
 def first_missing(X, start):
     """First row from ``start`` on that holds a NaN, or -1."""
     for i in range(start, X.shape[0]):
+        # No early exit from the inner loop, so that it can vectorise.
+        # No early exit from the inner loop, so that it can vectorise.
         whole = True
         for j in range(X.shape[1]):
             whole &= X[i, j] == X[i, j]
@@ -687,11 +784,12 @@ def first_missing(X, start):
 
 @exact
 def survey(X, limit):
-    """Row and column of the first value beyond the limit, or -1, -1; whether none is NaN.
+    """Row and column of the first value beyond the limit, or -1, -1; and whether no value is NaN.
 
-    NaN is within the limit. Values are counted and not searched: so they are read as vectors.
+    NaN is within the limit. The first loop counts and does not stop, so that it vectorises.
     """
     values = X.reshape(X.size)
+    # `other` counts NaN as well: every comparison with it is false.
     beyond, other = 0, 0
     for k in range(values.size):
         beyond += abs(values[k]) > limit

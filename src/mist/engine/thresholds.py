@@ -1,7 +1,7 @@
 """Candidate thresholds of a leaf and the class masses on either side of them.
 
-A candidate matrix has one column a numeric feature and holds NaN where a feature has fewer
-candidates than another; comparisons with NaN are false, so those places count nothing.
+A candidate matrix has one column for each numeric feature. It holds NaN where a feature has fewer
+candidates than another; comparisons with NaN are false, so nothing is counted left of it.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ def observed_cells(tree, leaf):
 
 @allocating
 def _buffers(tree, cells):
+    """Scratch arrays for values and weights of the largest sketch, with one entry more."""
     n = 1
     for cell in cells:
         n = max(n, tree.cells.used[cell] + 1)
@@ -42,16 +43,19 @@ def _buffers(tree, cells):
 def class_median(tree, sketch, cell, j, values, weights):
     """Median of one class in one numeric column where no value is missing.
 
-    A cell without a sketch gives its mean; a cell that has learnt nothing since its medians
-    were last asked for is not searched again. ``values`` and ``weights`` must hold the whole
-    sketch and one value more.
+    A cell without a sketch gives its mean. A cell that has learnt nothing since its medians were
+    cached is not searched again. ``values`` and ``weights`` are scratch arrays for one entry more
+    than the sketch has rows.
     """
     records, stats = tree.cells, tree.stats
-    # The bare test for None comes first: only then is the rest not compiled without sketches.
+    # The test for None is a statement of its own: only then is the rest not compiled without
+    # sketches.
     if sketch is not None:  # noqa: SIM102
         if records.start[cell] >= 0:
+            # `median_at` is set by `class_medians`, once all columns of the cell are up to date.
             if records.median_at[cell] != records.steps[cell]:
-                # It is near the last one, or not far from the mean.
+                # The median is near the last one, or not far from the mean; a wrong guess costs
+                # time only.
                 known = records.median_at[cell] >= 0
                 guess = sketch.medians[cell, j] if known else stats[cell, MEAN, j]
                 reach = math.sqrt(stats[cell, M2, j] / records.weight[cell])
@@ -141,7 +145,7 @@ def median_candidates(tree, missing, sketch, cells, n_numeric):
 
 @allocating
 def dense_grid(tree, sketch, cells, m):
-    """Evenly spaced thresholds between the smallest and the largest value of the leaf."""
+    """``m`` evenly spaced thresholds between the smallest and the largest value of the leaf."""
     d = sketch.ends.shape[2]
     out = np.full((m, d), np.nan)
     for j in range(d):
@@ -158,7 +162,7 @@ def dense_grid(tree, sketch, cells, m):
 
 @allocating
 def sampled(tree, sketch, cells, m, seed, node, tried):
-    """Thresholds drawn from all retained values, each with its sketch weight."""
+    """``m`` thresholds drawn from all values in the sketches, each with its weight there."""
     d = sketch.ends.shape[2]
     out = np.full((m, d), np.nan)
     values, weights = _buffers(tree, cells)
@@ -204,7 +208,8 @@ def _left_in_sketch(cells, sketch, cell, candidates, left):
     for level in range(cells.levels[cell] - 1, -1, -1):
         w = 2.0**level
         end = at + sketch.sizes[cell, level]
-        # Two rows meet all candidates before the next two: they are read from memory once.
+        # Two rows are compared with all candidates before the next two, so that each is read from
+        # memory once.
         while at + 2 <= end:
             for i in range(m):
                 for j in range(d):
@@ -221,6 +226,7 @@ def _left_in_sketch(cells, sketch, cell, candidates, left):
 
 @exact
 def _gaussian_rank(mean, variance, v):
+    """Share of a Gaussian at or below v; all or nothing without variance."""
     if variance <= 0.0:
         return 1.0 if mean <= v else 0.0
     return 0.5 * math.erfc((mean - v) / math.sqrt(2.0 * variance))
@@ -230,8 +236,14 @@ def _gaussian_rank(mean, variance, v):
 def left_masses(tree, missing, sketch, cell, candidates, known, left):
     """Mass of one class known in each numeric column, and its part left of each candidate.
 
+    From the sketch of the class, or from its Gaussian without one.
+
     Parameters
     ----------
+    tree, missing, sketch
+        Parts of a `mist.engine.state.State`.
+    cell : int
+        The class at a leaf.
     candidates : float64 array, shape (m, n_numeric)
     known : float64 array, shape (n_numeric,)
         Receives the observed mass whose value is known.
@@ -240,7 +252,7 @@ def left_masses(tree, missing, sketch, cell, candidates, known, left):
     """
     m, d = candidates.shape
     count = tree.cells.count[cell]
-    # The bare test for None comes first: only then is the rest not compiled without sketches.
+    # As in `class_median`.
     if sketch is not None:  # noqa: SIM102
         if tree.cells.start[cell] >= 0:
             total = float(total_weight(sketch, cell))
@@ -249,6 +261,8 @@ def left_masses(tree, missing, sketch, cell, candidates, known, left):
             else:
                 _known_in_sketch(tree.cells, sketch, cell, known)
             _left_in_sketch(tree.cells, sketch, cell, candidates, left)
+            # The sketch counts whole copies, and inherited rows, so its weights are scaled to the
+            # weight observed at the leaf.
             for i in range(m):
                 for j in range(d):
                     share = count * (known[j] / total) if total > 0.0 else 0.0
@@ -270,7 +284,7 @@ def left_masses(tree, missing, sketch, cell, candidates, known, left):
 
 @exact
 def left_mass(tree, sketch, cell, j, v, n_numeric):
-    """Of the mass of one class its part left of one threshold, where no value is missing."""
+    """Mass of one class left of (or at) one threshold, where no value is missing."""
     count = tree.cells.count[cell]
     if j >= n_numeric:
         return binary_masses(tree, None, cell, j, count)[1]
@@ -283,7 +297,7 @@ def left_mass(tree, sketch, cell, j, v, n_numeric):
 
 @exact
 def binary_masses(tree, missing, cell, j, count):
-    """Of so many rows of a class those known in a 0/1 column, and of these the zeros."""
+    """Of ``count`` rows of a class, how many have a value in a 0/1 column, and how many a 0."""
     weight = tree.cells.weight[cell]
     known = count * (weight if missing is None else missing.cell[cell, j]) / weight
     return known, known * (1.0 - tree.stats[cell, MEAN, j])

@@ -1,4 +1,4 @@
-"""Leaves with all they hold, copied from one tree to another."""
+"""Leaf copies: a leaf with all it holds, copied to another tree."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ _OF_SKETCH = ("used", "levels", "flips", "median_at")
 
 
 def one_leaf_state(state: State, leaf: int) -> State:
-    """A state whose one leaf is a copy of a leaf of another.
+    """A state whose only leaf is a copy of a leaf of another state.
 
     What all leaves share (the scale of the columns, the totals of the classes) is copied as well.
-    Trials of components are left out.
+    Proposals of mixture components are left out.
 
     Parameters
     ----------
@@ -82,10 +82,11 @@ def copy_leaf(source: State, leaf: int, target: State, slot: int, *, with_trials
     slot : int
         Index in ``target.tree.leaves`` of a leaf without cells.
     with_trials : bool
-        Whether components take their trials along.
+        Whether the proposals of mixture components are copied.
     """
     olds = leaf_cells(source.tree, leaf)
     reserve_cells(target, olds.size)
+    # Read after `reserve_cells`. Cells keep the order of the chain, in which sums run over them.
     tree, old_tree = target.tree, source.tree
     news = append_cells(tree, slot, old_tree.cells.code[olds])
     for name in _OF_LEAF:
@@ -101,15 +102,18 @@ def copy_leaf(source: State, leaf: int, target: State, slot: int, *, with_trials
         target.missing.leaf[slot] = source.missing.leaf[leaf]
     kind_of(target.model).copy_leaf(source, leaf, target, slot)
     for old, new in zip(olds.tolist(), news.tolist(), strict=True):
+        # The sketch first: the leaf model copies its sorted columns into the block.
         if target.sketch is not None and old_tree.cells.start[old] >= 0:
             _copy_sketch(source, old, target, new)
         kind_of(target.model).copy_cell(source, old, target, new, with_trials=with_trials)
 
 
 def _copy_sketch(source: State, old: int, target: State, new: int) -> None:
+    """Copy the sketch of a cell to a cell without one, but not its sorted columns."""
     assert source.sketch is not None
     assert target.sketch is not None
     olds = source.tree.cells
+    # A block of the same size: it is copied in full below.
     size = int(source.sketch.plan[ROOMS, olds.room[old]])
     lacking = kll.block_lacking(target.tree, target.sketch, size)
     if lacking > 0:

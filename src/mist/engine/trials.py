@@ -1,16 +1,16 @@
-"""Splits on trial: what the children of a leaf would predict, told before the leaf is split.
+"""Candidate splits: copies of a leaf that are already split, compared with the leaf row by row.
 
-Beside a leaf stand up to four *trials*, each a copy of the leaf that was split on another column.
-Every row that reaches the leaf is predicted by the leaf and by the trials, and then all of them
-learn it. The score of a trial is the probability that its child gave to the class of the row,
-less the one that the leaf gave: a number in [-1, 1], on which `mist.engine.betting` stakes a
-capital. A trial whose capital has grown enough takes the place of the leaf, with all that its
+A leaf has up to four candidate splits (`Trial`), each a copy of the leaf that was split on another
+column. Every row that reaches the leaf is predicted by the leaf and by the candidates, and then all
+of them learn it. The score of a candidate is the probability that its child gave to the class of
+the row minus the one that the leaf gave. It is a number in [-1, 1], on which `mist.engine.betting`
+stakes a capital. A candidate whose capital has grown enough replaces the leaf, with all that its
 children have learnt.
 
-The trials of a leaf make a *batch*, and if the conditional mean of a trial's score is never above
-0, the capital of 1 ever exceeds c with probability at most 1/c (Ville's inequality). Of M trials
-side by side each must exceed M k (k + 1) / delta in the k-th batch of the leaf: summed over the
-batches, a leaf ever splits where nothing is won with probability delta at most.
+The candidates of a leaf make a *batch*. If the conditional mean of a candidate's score is never
+above 0, its capital, 1 at first, exceeds c at any time with probability at most 1/c (Ville's
+inequality). Each of M candidates must exceed M k (k + 1) / delta in the k-th batch of the leaf.
+Summed over the batches, a leaf splits where nothing is won with probability at most delta.
 
 Related: Amoukou, Mishra and Veloso, "Correcting split selection in online decision trees via
 anytime-valid inference", 2026.
@@ -36,36 +36,38 @@ from mist.engine.transplant import copy_leaf, one_leaf_state
 Array = np.ndarray[Any, Any]
 
 MOST_TRIALS = 4
-"""Columns that are on trial at a leaf side by side."""
+"""Largest number of candidate splits of a leaf at a time."""
 
 
 class Trial(NamedTuple):
-    """A copy of a leaf, split on one column."""
+    """A candidate split: a copy of a leaf, split on one column."""
 
     state: State  # node 0 is the split
-    gain: float  # of the split, when the trial was opened
+    gain: float  # of the split, when the candidate was opened
     capital: Array  # float64 (4,): of the gamblers of `mist.engine.betting`
     most: Array  # float64 (1,): their largest wealth so far
 
 
 class Batch(NamedTuple):
-    """The trials beside a leaf."""
+    """The candidate splits of a leaf."""
 
     number: int  # how many batches the leaf has had, this one included
     opened: float  # weight observed at the leaf when they were opened
-    used: Array  # bool (d,): columns that have been on trial in this round of the columns
+    used: Array  # bool (d,): columns that were candidates in this round of the columns
     trials: tuple[Trial, ...]
 
 
 def new_notes(n: int) -> Notes:
-    """Room for the notes of n rows."""
+    """Empty records of n rows."""
     return Notes(np.full(n, -1, np.int64), np.zeros(n), -1)
 
 
 def open_batch(
     state: State, leaf: int, gains: Array, places: Array, inheritance: str | None, discount: float
 ) -> None:
-    """Put the next columns on trial in place of those that are; a full round begins anew.
+    """Replace the candidate splits of a leaf by those of the next columns.
+
+    Once all columns with a gain have been candidates, the next round begins.
 
     Parameters
     ----------
@@ -74,11 +76,12 @@ def open_batch(
     leaf : int
         Index of the leaf.
     gains, places : ndarray, shape (d,)
-        Gain and threshold of every column's best split; without gain a column gets no trial.
+        Gain and threshold of every column's best split; columns without gain are no candidates.
     inheritance, discount
-        What the children get, see `mist.engine.inheritance.split_leaf`.
+        What the children inherit, see `mist.engine.inheritance.split_leaf`.
     """
     before = state.trials.pop(leaf, None)
+    # `used` is copied before it is written: it belongs to the batch before.
     used = np.zeros(len(gains), np.bool_) if before is None else before.used
     if not ((gains > 0.0) & ~used).any():
         used = np.zeros(len(gains), np.bool_)
@@ -112,7 +115,7 @@ def follow(
     first: int,
     last: int,
 ) -> None:
-    """Let all trials predict, and then learn, the rows that the tree has just learnt.
+    """Let all candidate splits predict and then learn the rows that the tree has just learnt.
 
     A row counts once, whatever its weight: the gamblers need scores in [-1, 1].
 
@@ -123,7 +126,7 @@ def follow(
     X, codes, weights, ranks
         As for `mist.engine.stream.run`.
     notes : Notes
-        What the tree noted of the rows.
+        What `run` recorded of the rows.
     first, last : int
         The rows from ``first`` on and before ``last``.
     """
@@ -138,6 +141,7 @@ def follow(
             kind_of(children.model).adapt(children, state)
             if state.options.balanced:
                 reserve_codes(children, len(ranks))
+            # `only=leaf`: of the rows of other leaves it learns only what the whole tree shares.
             beside = Notes(reached, chance, leaf)
             row = 0
             while row < len(X):
@@ -176,14 +180,14 @@ def stake(capital, most, reached, leaf, alone, divided):
 
 
 def winner(batch: Batch, delta: float) -> Trial | None:
-    """The trial that has earned the place of its leaf, of several the richest; or None."""
+    """The candidate split whose evidence suffices, the richest if several; or None."""
     needed = len(batch.trials) * batch.number * (batch.number + 1) / delta
     earned = [trial for trial in batch.trials if trial.most[0] > needed]
     return max(earned, key=lambda trial: float(wealth(trial.capital)), default=None)
 
 
 def promote(state: State, leaf: int, trial: Trial) -> None:
-    """Put a trial in the place of its leaf; the other trials of the leaf end.
+    """Replace a leaf by one of its candidate splits; the others end.
 
     Parameters
     ----------
@@ -192,7 +196,7 @@ def promote(state: State, leaf: int, trial: Trial) -> None:
     leaf : int
         Index of the leaf.
     trial : Trial
-        One of its trials, which has learnt all rows since.
+        One of its candidates, which has learnt all rows since it was opened.
     """
     del state.trials[leaf]
     reserve_nodes(state)
@@ -205,10 +209,12 @@ def promote(state: State, leaf: int, trial: Trial) -> None:
     children = [new_node(tree, nodes.depth[node]) for _ in sides]
     nodes.feature[node], nodes.threshold[node] = source.nodes.feature[0], source.nodes.threshold[0]
     nodes.left[node], nodes.right[node], nodes.leaf[node] = *children, -1
+    # As in `split_leaf`, the left child takes over the record of the leaf.
     clear_leaf(tree, leaf, children[0], 0)
     slots = [leaf, new_leaf(tree, children[1], 0)]
     for side, child, slot in zip(sides, children, slots, strict=True):
         nodes.mass[child] = source.nodes.mass[side]
         copy_leaf(trial.state, int(source.nodes.leaf[side]), state, slot, with_trials=True)
+        # The copy has learnt rows: multiples of the grace period it has passed count as examined.
         tried = state.tree.leaves.rows[slot] // state.options.grace_period
         state.tree.leaves.tried[slot] = int(tried)

@@ -1,9 +1,9 @@
-"""Sorted columns of the quantile sketches, which MIST-K reads its densities from.
+"""Sorted columns of the quantile sketches, from which sketch leaves (MIST-K) read densities.
 
-Beside each block of rows in the pool of the sketches stands one of the same shape that holds every
-column sorted, with cumulative weights. Both follow the sketch row by row; nothing is sorted anew.
-A row of the block has the k-th value of every column, so that what is done for one column is done
-for all of them at once, with vector instructions.
+For each block of rows in the pool of the sketches there is one of the same shape that holds every
+column sorted, and one with cumulative weights. Both are updated with the sketch row by row; nothing
+is sorted again. Row k of a block has the k-th value of every column, so the same step is done for
+all columns at once, with vector instructions.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from mist.engine.compiled import exact
 from mist.engine.precision import stored
 
 _STRIDES = 16
-"""About so many rows are looked at before the search goes on column by column."""
+"""About so many rows are compared in all columns before each column is searched separately."""
 
 
 class View(NamedTuple):
@@ -31,8 +31,8 @@ class View(NamedTuple):
 def count_at_most(table, start, n, bounds, found):
     """How many of n rows from ``start`` on are <= a bound, for each ascending column.
 
-    Nothing here branches by what it finds, which could not be predicted. That holds for numbers
-    with a fraction alone: choices between whole ones are compiled to branches.
+    Nothing here branches on values, since such branches could not be predicted. Counts are floats
+    for that reason: a choice between integers is compiled to a branch.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ def count_at_most(table, start, n, bounds, found):
     start, n : int
         First row, and number of rows, at least 1.
     bounds : float64 array, shape (d,)
-        One for each column; NaN is above nothing.
+        One for each column; no value is <= NaN.
     found : float64 array, shape (d,)
         Receives the numbers.
     """
@@ -67,7 +67,8 @@ def count_at_most(table, start, n, bounds, found):
         for j in range(bounds.size):
             found[j] += more if table[k, j] <= bounds[j] else 0.0
         k += stride
-    # What is left is in a window of one row less; at the end, some of it is counted already.
+    # Each count is now short by less than `stride`: the rest is in a window of stride - 1 rows.
+    # Near the end the window is moved back, over rows that are counted already.
     last = float(n - (stride - 1))
     for j in range(bounds.size):
         found[j] = min(found[j], last)
@@ -76,7 +77,7 @@ def count_at_most(table, start, n, bounds, found):
         more = float(step)
         for j in range(bounds.size):
             before, bound = found[j], bounds[j]
-            # Unsigned: no row from the end is meant.
+            # Unsigned, so that no check for a negative index is compiled.
             value = table[np.uint64(start + np.int64(before) + step - 1), j]
             found[j] = before + (more if value <= bound else 0.0)
         step >>= 1
@@ -84,9 +85,20 @@ def count_at_most(table, start, n, bounds, found):
 
 @exact
 def add_sorted(view, cell, start, n, X, i, weight, bounds, found):
-    """Add a row of X to n sorted rows from ``start`` on; room for one more must be there.
+    """Add a row of X to n sorted rows from ``start`` on; the block must have one row more.
 
-    ``bounds`` and ``found`` are room for a number a column.
+    Parameters
+    ----------
+    view, cell : View, int
+        The sorted columns, and the cell whose sketch learns the row.
+    start, n : int
+        First row of the block, and number of rows it holds.
+    X, i : float64 array, shape (m, d), and int
+        Rows, and the index of the one that is learnt.
+    weight : float
+        Weight of its values in the sketch, a power of 2.
+    bounds, found : float64 arrays, shape (n_numeric,)
+        Scratch arrays.
     """
     values, mass = view.values, view.mass
     d = values.shape[1]
@@ -104,8 +116,9 @@ def add_sorted(view, cell, start, n, X, i, weight, bounds, found):
     else:
         for j in range(d):
             found[j] = 0.0
-    # Two loops, as one of both would have more arrays than compilers check for overlaps; and all
-    # is loaded before anything is chosen, as what is loaded by choice is not vectorised.
+    # Rows before `first` stay in every column. Two inner loops: one alone would use more arrays
+    # than compilers check for overlap. All is loaded before anything is chosen, as loads under a
+    # condition are not vectorised.
     for k in range(n, first, -1):
         at, place = start + k, float(k)
         for j in range(d):
@@ -123,15 +136,30 @@ def add_sorted(view, cell, start, n, X, i, weight, bounds, found):
 
 @exact
 def halve_sorted(view, cell, start, n, weight, bit, half, doubles):
-    """Of the values with a weight, keep every other one of the first 2 half, at twice the weight.
+    """Halve one level of a sketch in its sorted columns; n - half rows are left.
 
-    At the same weight if it is not to be doubled.
+    Of the first 2 * half values of the level's weight every second one stays.
 
-    Then n - half rows are left. What is kept is told by numbers, not by branches: which values have
-    that weight could not be predicted.
+    Parameters
+    ----------
+    view, cell : View, int
+        The sorted columns, and the cell of the sketch.
+    start, n : int
+        First row of the block, and number of rows it holds.
+    weight : float
+        Weight of the values on the level.
+    bit : int
+        Which value of a pair stays: the first (0) or the second (1).
+    half : int
+        Number of pairs.
+    doubles : bool
+        Whether the values that stay get twice the weight.
     """
     values, mass, gain = view.values, view.mass, np.int64(doubles)
+    # Weights are sums of powers of 2 and exact, so `own == weight` finds the level. Integers in
+    # place of branches: which values are of the level could not be predicted.
     for j in range(values.shape[1]):
+        # `kept` never overtakes k, so the rows are closed up in place.
         kept, seen, known = start, np.int64(0), np.int64(0)
         before, total = 0.0, 0.0
         for k in range(start, start + n):
@@ -150,7 +178,7 @@ def halve_sorted(view, cell, start, n, weight, bit, half, doubles):
 
 @exact
 def fill_sorted(view, cell, start, rows, weight):
-    """Write rows whose columns are sorted, all of one weight."""
+    """Write the rows of a new sketch: every column is sorted, and all values have one weight."""
     for j in range(rows.shape[1]):
         view.count[cell, j] = 0
     for k in range(len(rows)):
@@ -162,7 +190,10 @@ def fill_sorted(view, cell, start, rows, weight):
 
 @exact
 def move_sorted(view, new_view, start, new_start, n):
-    """Copy n rows to a block of the same or of another view, which may begin before theirs."""
+    """Copy n rows to a block of the same or of another view.
+
+    In the same view the new block may overlap the old one if it begins before it.
+    """
     for k in range(n):
         for j in range(view.values.shape[1]):
             new_view.values[new_start + k, j] = view.values[start + k, j]

@@ -1,1 +1,1 @@
-"""The kinds of leaf model, one a file."""
+"""The kinds of leaf model, one in each file; `mist.engine.leafmodel` describes the interface."""

@@ -1,8 +1,8 @@
-"""Gaussian naive Bayes leaves (MIST-G), and what all leaves that take columns as independent share.
+"""Gaussian naive Bayes leaves (MIST-G), and the base of all leaves with independent columns.
 
-The moments are the tree's own, and so are the precisions that are cached beside them. A cell's are
-renewed when it learns, those of all cells of a leaf at every one of its first 256 rows and each
-time it has grown by a 256th after that.
+The tree keeps the moments and the cached precisions. The cache of a cell is renewed when the cell
+learns. The caches of all cells of a leaf are renewed at each of the first 256 rows of the leaf, and
+later each time it has grown by a 256th.
 """
 
 from __future__ import annotations
@@ -36,10 +36,11 @@ class NaiveBayes(NamedTuple):
 
 @inlined
 def renew_caches(tree, missing, options, leaf, cell, numeric_norm):
-    """Renew the caches of a cell that has learnt a row, and those of the others if it is time."""
+    """Renew the cache of a cell that has learnt a row, or of all cells of the leaf if due."""
     leaves = tree.leaves
     leaves.clock[leaf] += 1
     clock = leaves.clock[leaf]
+    # A column that has varied at last (a new epoch) outdates the caches of every leaf.
     if clock == leaves.refresh_at[leaf] or leaves.epoch[leaf] != tree.counters[EPOCH]:
         refresh_leaf(tree, missing, options, leaf, numeric_norm)
         leaves.refresh_at[leaf] = clock + 1 + clock // _REFRESH_EVERY
@@ -48,7 +49,7 @@ def renew_caches(tree, missing, options, leaf, cell, numeric_norm):
 
 
 class IndependentColumns(LeafModel):
-    """Leaf models of which the cached precisions, and products of deviations, are a part."""
+    """Base of leaf models that use the tree's cached precisions and products of deviations."""
 
     uses_products = True
     adds_up = True
@@ -58,13 +59,13 @@ class IndependentColumns(LeafModel):
     def inherit(
         self, state: State, parents: Array, born: Array, side: Side, told: Told | None
     ) -> None:
-        """Let the moments of all columns follow those of the split column, if told."""
+        """With conditional moments, change the moments of all columns with the split column."""
         if told is not None:
             for parent, cell in zip(parents.tolist(), born.tolist(), strict=True):
                 joint.follow(state, parent, cell, side, told(parent))
 
     def covariances_with(self, state: State, cell: int, feature: int) -> tuple[Array, Array]:
-        """From the products, or as of independent columns without them."""
+        """From the products of deviations; without them columns are taken as independent."""
         if not state.options.products:
             return super().covariances_with(state, cell, feature)
         S = joint.class_covariance(state, cell)
@@ -79,7 +80,7 @@ class IndependentColumns(LeafModel):
 def naive_bayes_score(
     model, tree, missing, sketch, holes, binary, options, leaf, cell, X, i, room, extra, need
 ):
-    """Score of a cell by its moments, see `LeafModel.score`."""
+    """Score of a cell by its moments. Parameters as in `mist.engine.leafmodel`."""
     cells, stats = tree.cells, tree.stats
     if holes is None:
         return gaussian_score(cells, stats, binary, cell, X, i, options.n_numeric) + extra
@@ -88,10 +89,11 @@ def naive_bayes_score(
 
 @inlined
 def _log_density(model, tree, missing, sketch, holes, binary, options, leaf, cell, row, room):
+    """Log density by the moments. Parameters as in `mist.engine.leafmodel`."""
     density = naive_bayes_score(
         model, tree, missing, sketch, holes, binary, options, leaf, cell, row, 0, room, 0.0, 0.0
     )
-    density -= math.log(tree.cells.mass[cell] + 1.0)
+    density -= math.log(tree.cells.mass[cell] + 1.0)  # the prior, which the score contains
     density = less_constants(density, tree, row, options.n_numeric)
     if tree.leaves.epoch[leaf] != tree.counters[EPOCH]:
         density += _late_columns(tree, missing, cell, row, options.n_numeric)
@@ -100,7 +102,10 @@ def _log_density(model, tree, missing, sketch, holes, binary, options, leaf, cel
 
 @exact
 def _late_columns(tree, missing, cell, row, n_numeric):
-    """Log density in columns that had not varied yet when the cell's precisions were made."""
+    """Log density of the columns that have varied only since the cell's precisions were cached.
+
+    Constants with pi are left to `less_constants`.
+    """
     stats, scale = tree.stats, tree.scale
     total = 0.0
     for j in range(n_numeric):
@@ -108,6 +113,8 @@ def _late_columns(tree, missing, cell, row, n_numeric):
             continue
         weight = tree.nodes.mass[0] if missing is None else missing.scale[j]
         variance, t = scale[M2, j] / weight, 0.0
+        # A class with values has only the floor of the variance; one without any has the variance
+        # over all rows and no deviation from the mean.
         if missing is None or missing.cell[cell, j] > 0.0:
             variance *= FLOOR
             t = row[0, j] - stats[cell, MEAN, j]
@@ -117,6 +124,7 @@ def _late_columns(tree, missing, cell, row, n_numeric):
 
 @inlined
 def _learn(model, tree, missing, options, leaf, cell, X, i, w, room):
+    """Renew caches. Parameters as in `mist.engine.leafmodel`."""
     renew_caches(tree, missing, options, leaf, cell, True)
     return False
 

@@ -1,7 +1,7 @@
-"""Leaves with one Gaussian a class of which the covariance is of low rank plus a diagonal.
+"""Leaves with one Gaussian for each class, whose covariance is of low rank plus a diagonal.
 
-They take the place of mixtures where there are hundreds of columns. What is computed is in
-`mist.engine.lowrank` and, where it is rare, in `mist.engine.lowrank_parts`.
+They replace mixtures where there are hundreds of columns. The computations are in
+`mist.engine.lowrank` and, for rare work, in `mist.engine.lowrank_parts`.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _TRACE = 1e-12
 
 
 class LowRankLeaves(NamedTuple):
-    """Classes and leaves; a class has the number of its cell."""
+    """Classes and leaves; the index of a class is that of its cell."""
 
     pool: LowRank
     common: Common
@@ -53,6 +53,7 @@ def _make_room(model, options):
 def _score(
     model, tree, missing, sketch, holes, binary, options, leaf, cell, X, i, room, extra, need
 ):
+    """Score of a cell. Parameters as in `mist.engine.leafmodel`."""
     prior = math.log(tree.cells.mass[cell] + 1.0) + extra
     score = prior + log_density(model.pool, model.common, leaf, cell, X, i, room)
     return score if score > -_HUGE else -_HUGE
@@ -60,12 +61,14 @@ def _score(
 
 @inlined
 def _log_density(model, tree, missing, sketch, holes, binary, options, leaf, cell, row, room):
+    """Log density of a row. Parameters as in `mist.engine.leafmodel`."""
     density = log_density(model.pool, model.common, leaf, cell, row, 0, room)
     return less_constants(density, tree, row, options.n_numeric)
 
 
 @inlined
 def _learn(model, tree, missing, options, leaf, cell, X, i, w, room):
+    """Learn a row. Parameters as in `mist.engine.leafmodel`."""
     first, total = tree.leaves.first[leaf], tree.leaves.weight[leaf]
     following = tree.cells.next
     learn(model.pool, model.common, leaf, first, following, cell, X, i, w, total, room)
@@ -73,7 +76,7 @@ def _learn(model, tree, missing, options, leaf, cell, X, i, w, room):
 
 
 def _grown(group: Any, n: int) -> Any:
-    """A pool, or what leaves share, with room for n; the signs are not by class."""
+    """A `LowRank` or `Common` with capacity for n; the signs have no entry for each class."""
     more = {name: grown(getattr(group, name), n) for name in group._fields if name != "signs"}
     return group._replace(**more)
 
@@ -89,22 +92,23 @@ class LowRankModel(LeafModel):
     learn = staticmethod(_learn)
 
     def new(self, options: Options, n_columns: int) -> LowRankLeaves:
-        """Return room for two classes and one leaf."""
+        """Return arrays for two classes and one leaf."""
         pool = new_low_rank(2, options.n_numeric, n_columns - options.n_numeric)
         return LowRankLeaves(pool, new_common(1, pool))
 
     def reserve_leaves(self, state: State, n: int) -> None:
-        """Make room for n leaves."""
+        """Reserve n leaves."""
         state.model = state.model._replace(common=_grown(state.model.common, n))
 
     def reserve_cells(self, state: State, n: int) -> None:
-        """Make room for n classes."""
+        """Reserve n classes."""
         state.model = state.model._replace(pool=_grown(state.model.pool, n))
 
     def widen(self, state: State, n_more: int) -> None:
         """Add columns that no class knows; the signs of the others stay as they are."""
         pool, common = state.model
         a, rank = pool.signs.shape
+        # The rank stays: sketches of another width could not be added to those that exist.
         fields = ("mean", "weight", "m2", "scale", "sketch", "factor", "share")
         wide = {name: wider(getattr(pool, name), n_more, a, 1) for name in fields}
         pool = pool._replace(**wide, signs=sign_matrix(a + n_more, rank))
@@ -121,7 +125,7 @@ class LowRankModel(LeafModel):
     def inherit(
         self, state: State, parents: Array, born: Array, side: Side, told: Told | None
     ) -> None:
-        """Cut every class; if told, the moments of its cell are those of the part."""
+        """Cut every class; with conditional moments, set the moments of its cell accordingly."""
         pool, tree, n = state.model.pool, state.tree, state.options.n_numeric
         room = make_room(pool)
         for parent, cell in zip(parents.tolist(), born.tolist(), strict=True):
@@ -135,28 +139,28 @@ class LowRankModel(LeafModel):
                 tree.stats[cell, M2, :n] = _variances(pool, cell) * seen(state, cell)
 
     def covariances_with(self, state: State, cell: int, feature: int) -> tuple[Array, Array]:
-        """As the sketch of the class tells them."""
+        """As estimated from the sketch of the class."""
         pool = state.model.pool
         if not pool.weight[cell, feature] > 0.0:
             return np.zeros(len(pool.m2[cell])), _variances(pool, cell)
         return covariances(pool, cell, feature, make_room(pool)), _variances(pool, cell)
 
     def refresh(self, state: State, leaf: int) -> None:
-        """Make anew what the classes share, and their factors."""
+        """Renew what the classes of the leaf share, and their factors."""
         pool, common = state.model
         first, following = int(state.tree.leaves.first[leaf]), state.tree.cells.next
         refresh_leaf(pool, common, leaf, first, following, make_room(pool))
 
     def begin(self, state: State, leaf: int) -> None:
-        """Forget when the factors were made."""
+        """Forget when the factors were made, so that they are made at the next row."""
         state.model.common.fresh[leaf] = 0.0
 
     def release(self, state: State, cell: int) -> None:
-        """Forget the class, so that the next one begins anew."""
+        """Forget the class: the next class in the record starts empty."""
         clear(state.model.pool, cell)
 
     def copy_leaf(self, source: State, leaf: int, target: State, slot: int) -> None:
-        """Copy what classes share."""
+        """Copy what the classes of the leaf share."""
         for mine, theirs in zip(target.model.common, source.model.common, strict=True):
             mine[slot] = theirs[leaf]
 
@@ -179,6 +183,7 @@ class LowRankModel(LeafModel):
 
 
 def _variances(pool: LowRank, cell: int) -> Array:
+    """Variance of each numeric column of a class, 0 where it has no value."""
     weight = pool.weight[cell, : pool.m2.shape[1]]
     return per(pool.m2[cell], weight)
 

@@ -1,4 +1,4 @@
-"""Leaves that answer with the masses of the classes alone."""
+"""Leaves that score classes by their masses and ignore the values of the row."""
 
 from __future__ import annotations
 
@@ -17,11 +17,13 @@ class Majority(NamedTuple):
 def _score(
     model, tree, missing, sketch, holes, binary, options, leaf, cell, X, i, room, extra, need
 ):
+    """Log prior of a cell. Parameters as in `mist.engine.leafmodel`."""
     return math.log(tree.cells.mass[cell] + 1.0) + extra
 
 
 @inlined
 def _log_density(model, tree, missing, sketch, holes, binary, options, leaf, cell, row, room):
+    """NaN: a majority leaf has no density. Parameters as in `mist.engine.leafmodel`."""
     return math.nan  # there is none, and options that need it are refused
 
 

@@ -1,7 +1,7 @@
-"""Leaves with a Gaussian mixture for each class, or one Gaussian ("full").
+"""Leaves with a Gaussian mixture for each class, or with one Gaussian ("full").
 
-What is computed is in `mist.engine.mixture` (a row), `mist.engine.components` (the rare work),
-`mist.engine.gaussians` (densities) and `mist.engine.reduction`.
+The computations are in `mist.engine.mixture` (single rows), `mist.engine.components` (rare work),
+`mist.engine.gaussians` (densities) and `mist.engine.reduction` (merging).
 """
 
 from __future__ import annotations
@@ -46,7 +46,10 @@ def _make_room(model, options):
 
 @inlined
 def _density(model, missing, holes, leaf, cell, X, i, room, need):
-    """Log density of a row, up to what all classes share."""
+    """Log density of a row, up to a term that all classes share.
+
+    Parameters as in `mist.engine.leafmodel`.
+    """
     if holes is None:
         return mixture_score(model, cell, X, i, room.row, need)
     return mixture_score_missing(model, missing, is_whole(X, i), leaf, cell, X, i, room, need)
@@ -56,6 +59,8 @@ def _density(model, missing, holes, leaf, cell, X, i, room, need):
 def _score(
     model, tree, missing, sketch, holes, binary, options, leaf, cell, X, i, room, extra, need
 ):
+    """Score of a cell. Parameters as in `mist.engine.leafmodel`."""
+    # `need` is a bound of the score; without the prior it is one of the density.
     prior = math.log(tree.cells.mass[cell] + 1.0) + extra
     score = prior + _density(model, missing, holes, leaf, cell, X, i, room, need - prior)
     return score if score > -_HUGE else -_HUGE
@@ -63,12 +68,14 @@ def _score(
 
 @inlined
 def _log_density(model, tree, missing, sketch, holes, binary, options, leaf, cell, row, room):
+    """Log density of a row. Parameters as in `mist.engine.leafmodel`."""
     density = _density(model, missing, holes, leaf, cell, row, 0, room, -math.inf)
     return less_constants(density, tree, row, options.n_numeric)
 
 
 @inlined
 def _learn(model, tree, missing, options, leaf, cell, X, i, w, room):
+    """Learn a row. Parameters as in `mist.engine.leafmodel`."""
     return learn_mixture(tree, model, missing, leaf, cell, X, i, w, room)
 
 
@@ -86,7 +93,7 @@ class MixtureModel(LeafModel):
     learn = staticmethod(_learn)
 
     def name(self, model: Mixture) -> str:
-        """What users call the leaves."""
+        """Name of the leaves in the public API."""
         return "mixture" if model.growth.most > 1 else "full"
 
     def new(self, options: Options, n_columns: int) -> Mixture:
@@ -95,11 +102,11 @@ class MixtureModel(LeafModel):
         return new_mixture(growth_of(a, a, options.max_components), n_columns)
 
     def adapt(self, state: State, other: State) -> None:
-        """Count the same columns as known."""
+        """Count the same columns as known: pace and size of trials depend on their number."""
         state.model = state.model._replace(growth=other.model.growth)
 
     def missing(self, state: State) -> MixtureSeen:
-        """So far, every component knows as much of each column as of the others."""
+        """Column weights of the components: so far, each is the weight of all rows."""
         mixture, a = state.model, state.options.n_numeric
         own, candidates = (
             new_seen(pool.head, a, state.n_features - a)
@@ -108,7 +115,7 @@ class MixtureModel(LeafModel):
         return MixtureSeen(own, candidates, np.repeat(mixture.fresh[:, None], a, axis=1))
 
     def reserve_leaves(self, state: State, n: int) -> None:
-        """Make room for n leaves."""
+        """Reserve n leaves."""
         super().reserve_leaves(state, n)
         if state.missing is not None:
             seen = state.missing.model
@@ -116,17 +123,19 @@ class MixtureModel(LeafModel):
             state.missing = state.missing._replace(model=seen)
 
     def reserve_cells(self, state: State, n: int) -> None:
-        """Make room for n cells."""
+        """Reserve n cells."""
         before = len(state.model.cells)
         super().reserve_cells(state, n)
+        # New entries are zeros, but a cell without components has -1.
         state.model.cells.first[before:] = -1
 
     def reserve_row(self, state: State) -> None:
-        """Make room for one more component."""
+        """Reserve one more component."""
         components.reserve_components(state, 1)
 
     def widen(self, state: State, n_more: int) -> None:
-        """Add columns that no component knows; packed matrices get them at their ends."""
+        """Add columns that no component knows."""
+        # Packed row after row, so that entries of further columns go at the end.
         mixture, missing, at = state.model, state.missing, state.options.n_numeric
         assert missing is not None
         more = packed_size(at + n_more) - packed_size(at)
@@ -161,38 +170,38 @@ class MixtureModel(LeafModel):
         state.missing = missing._replace(model=wide)
 
     def meet(self, state: State, X: Array, weights: Array) -> int:
-        """Rows until another column has its first value."""
+        """Number of rows until another column has its first value."""
         return components.meet_columns(state, X, weights)
 
     def tend(self, state: State, cell: int) -> None:
-        """Divide components, or give them new candidates."""
+        """Divide components, or propose new pairs."""
         components.tend(state, cell)
 
     def inherit(
         self, state: State, parents: Array, born: Array, side: Side, told: Told | None
     ) -> None:
-        """Cut every component; if told, a class's weights and moments are those of all of them."""
+        """Cut every component; with conditional moments, make moments and components agree."""
         components.inherit(state, parents, born, side, told)
         if told is not None:
             for parent, cell in zip(parents.tolist(), born.tolist(), strict=True):
                 _follow_components(state, parent, cell)
 
     def covariances_with(self, state: State, cell: int, feature: int) -> tuple[Array, Array]:
-        """Of all components together."""
+        """Covariances of all components together."""
         return components.overall_covariances(state, cell, feature)
 
     def refresh(self, state: State, leaf: int) -> None:
-        """Pool the covariance anew and make all factors."""
+        """Renew the pooled covariance and all factors."""
         components.pool(state, leaf)
 
     def begin(self, state: State, leaf: int) -> None:
-        """Forget when the covariance was pooled."""
+        """Forget when the covariance was pooled, so that it is pooled at the next row."""
         state.model.fresh[leaf] = 0.0
         if state.missing is not None:
             state.missing.model.pooled[leaf] = 0.0
 
     def release(self, state: State, cell: int) -> None:
-        """Give back the components."""
+        """Put the components on the free list."""
         components.release(state.model, cell)
 
     def copy_leaf(self, source: State, leaf: int, target: State, slot: int) -> None:
@@ -205,7 +214,7 @@ class MixtureModel(LeafModel):
     def copy_cell(
         self, source: State, old: int, target: State, new: int, *, with_trials: bool
     ) -> None:
-        """Copy the components, on demand with their trials."""
+        """Copy the components, with their trials if ``with_trials``."""
         theirs = source.model
         olds = components.components_of(theirs, old)
         components.reserve_components(target, len(olds))
@@ -219,9 +228,10 @@ class MixtureModel(LeafModel):
             target.model.cells.log_total[new] = theirs.cells.log_total[old]
 
     def carry(self, state: State, out: State, share: float) -> None:
-        """Give a fork a share of every mixture; one that never answers need not pool covariances.
+        """Let a fork begin with a share of every mixture.
 
-        Once values are missing, components begin anew.
+        Once values are missing, it begins without components. A fork predicts nothing, so it need
+        not pool covariances.
         """
         growth = out.model.growth._replace(pool_always=NOT_POOLED)
         out.model = out.model._replace(growth=growth)
@@ -229,9 +239,11 @@ class MixtureModel(LeafModel):
             out.carried = {}
             for leaf in np.flatnonzero(state.tree.leaves.orphan[: len(out.tree.leaves)] == 0):
                 self._carry_leaf(state, out, int(leaf), share)
+        # No leaf outgrows this weight, so its growth never makes the pooled covariance stale.
         out.model.fresh[:] = np.inf
 
     def _carry_leaf(self, state: State, out: State, leaf: int, share: float) -> None:
+        """Give a leaf of a fork its share of the mixtures, and record it in ``out.carried``."""
         assert out.carried is not None
         olds = leaf_cells(state.tree, leaf)
         reserve_cells(out, len(olds))
@@ -242,7 +254,8 @@ class MixtureModel(LeafModel):
             components.scale_components(out, new, share, share)
             parts = reduction.parts_of(out, new)
             out.carried[leaf, code] = np.array([parts.masses, parts.weights])
-        # Factors take the variances of the class, which the fork itself does not know yet.
+        # Factors need the variances of the class. They are set for the refresh only, since the
+        # moments of the fork must be those of its own rows.
         out.tree.stats[news] = state.tree.stats[olds]
         out.tree.cells.weight[news] = state.tree.cells.weight[olds]
         self.refresh(out, leaf)
@@ -250,11 +263,11 @@ class MixtureModel(LeafModel):
         out.tree.cells.weight[news] = 0.0
 
     def merge(self, state: State, cell: int, other: State, other_cell: int) -> None:
-        """Join components of both until a class has no more than it may have."""
+        """Join components of both models until the class has no more than allowed."""
         reduction.merge_components(state, cell, other, other_cell)
 
     def nbytes(self, state: State, leaf: int) -> int:
-        """Components and candidates are counted as well."""
+        """Bytes of the leaf with its components and the candidates of their trials."""
         mixture, n = state.model, super().nbytes(state, leaf)
         component = mixture.components[:1].nbytes + mixture.factor[:1].nbytes
         component += sum(array[:1].nbytes for array in mixture.own)
@@ -273,7 +286,7 @@ class MixtureModel(LeafModel):
 
 
 def _follow_components(state: State, parent: int, cell: int) -> None:
-    """The components of a class weigh what the class does, and its moments are theirs."""
+    """Scale components to the mass and weight of their class, and set its moments to theirs."""
     tree = state.tree
     cells, n = tree.cells, state.options.n_numeric
     whole = state.model.cells.total
@@ -286,6 +299,7 @@ def _follow_components(state: State, parent: int, cell: int) -> None:
 
 
 def _copy_component(source: State, component: int, target: State, born: int) -> None:
+    """Copy a component, without its trial, to a new component of another state."""
     theirs, mixture = source.model, target.model
     for name in _OF_COMPONENT:
         mixture.components[name][born] = theirs.components[name][component]
@@ -300,6 +314,7 @@ def _copy_component(source: State, component: int, target: State, born: int) -> 
 
 
 def _copy_trial(source: State, component: int, target: State, born: int) -> None:
+    """Copy the trial of a component to the copy of the component."""
     theirs = source.model
     there, here = int(theirs.components.trial[component]), components.open_trial(target, born)
     mixture = target.model
@@ -317,11 +332,12 @@ def _copy_trial(source: State, component: int, target: State, born: int) -> None
 
 
 class FullModel(MixtureModel):
-    """A mixture of one component."""
+    """Leaves "full": a mixture of one component."""
 
     def new(self, options: Options, n_columns: int) -> Mixture:
-        """Return a mixture that will not grow."""
+        """Return a mixture limited to one component."""
         return super().new(options._replace(max_components=1), n_columns)
 
 
+# Both have the same arrays, so `kind_of` finds MIXTURE for either. They differ in `growth.most`.
 MIXTURE, FULL = register(MixtureModel()), register(FullModel())

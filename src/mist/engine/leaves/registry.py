@@ -1,4 +1,4 @@
-"""Leaf models by the name that users choose them by."""
+"""The leaf models by their names in the public API."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LEAVES: Mapping[str, LeafModel] = {
 
 
 def leaf_model(name: str, n_numeric: int) -> LeafModel:
-    """The leaf model of a name for so many numeric columns: of hundreds, mixtures are of low rank.
+    """The leaf model of a name; with hundreds of numeric columns "mixture" is of low rank.
 
     Examples
     --------

@@ -1,9 +1,9 @@
 """Sketch leaves (MIST-K): distribution-free log densities, read from quantile sketches.
 
-The density at x is the mass within one bandwidth on either side over its width; the
-bandwidth is a multiple of the distance between the quantiles a quarter of the mass below
-and above x (Eq. 5 and the algorithm "Sketch-Based Leaf Likelihood" of the paper). Widths
-are measured in units of the column's running deviation, which makes the smoothing constant
+The density at x is the mass within one bandwidth on either side of x, over the width of that
+window. The bandwidth is a multiple of the distance between the quantiles a quarter of the mass
+below and above x (Eq. 5 and the algorithm "Sketch-Based Leaf Likelihood" of the paper). Widths are
+measured in units of the column's running deviation, which makes the smoothing constant
 dimensionless.
 """
 
@@ -28,16 +28,16 @@ Array = np.ndarray[Any, Any]
 
 HALF_WINDOW = 0.25
 THIN = 20
-"""A sketch of fewer rows is no distribution: the cell answers with its Gaussian."""
+"""With a sketch of fewer rows the cell answers with its Gaussian."""
 
 
 class Room(NamedTuple):
-    """Room for a few numbers of every numeric column, each of shape (n_numeric,)."""
+    """Workspace: float64 arrays of shape (n_numeric,)."""
 
     sigma: Any  # running deviation
-    value: Any  # of the row, as the sketch would store it
-    bounds: Any  # what is searched for
-    found: Any  # how many values are not above that
+    value: Any  # value of the row, rounded as the sketch stores it
+    bounds: Any  # bounds to search for
+    found: Any  # number of values at or below them
     total: Any  # weight of all known values
     rank: Any  # share of it at or below the row's value
     upper: Any
@@ -55,7 +55,7 @@ def deviations(tree, missing, sigma):
 
 @exact
 def _masses(view, start, n, bounds, found, out):
-    """Weight of the n rows from ``start`` on that is at or below a bound, for every column."""
+    """Weight of the values at or below a bound among n rows from ``start`` on, by column."""
     count_at_most(view.values, start, n, bounds, found)
     for j in range(bounds.size):
         mass = view.mass[np.uint64(start + np.int64(max(found[j] - 1.0, 0.0))), j]
@@ -64,9 +64,9 @@ def _masses(view, start, n, bounds, found, out):
 
 @exact
 def _quantiles(view, start, n, targets, found, out):
-    """First value that so much weight is reached at, for every column.
+    """First value at which the cumulative weight reaches a target, for every column.
 
-    Weights are whole numbers: to be below a target is to be at most the last one before it.
+    Weights are integers, so a weight is below a target just if it is at most ceil(target) - 1.
     """
     for j in range(targets.size):
         targets[j] = math.ceil(targets[j]) - 1.0
@@ -80,7 +80,8 @@ def _quantiles(view, start, n, targets, found, out):
 def _densities(cells, sketch, view, cell, X, i, room, options):
     """Write a row's density in every column, in units of its deviation, to ``room.density``.
 
-    What is written for a column without a value, or all of whose values are equal, means nothing.
+    For a column without a value, or with equal values only, the result is meaningless and is
+    replaced by `sketch_score`. Parameters as in `sketch_score`.
     """
     start, n, d = cells.start[cell], cells.used[cell], room.sigma.size
     ends, value, bounds, found = sketch.ends, room.value, room.bounds, room.found
@@ -88,6 +89,7 @@ def _densities(cells, sketch, view, cell, X, i, room, options):
     for j in range(d):
         total[j] = view.mass[start + max(view.count[cell, j] - 1, 0), j]
         value[j] = stored(view.values, X[i, j])
+    # Each step runs over all columns before the next one, so that it is vectorised.
     _masses(view, start, n, value, found, rank)
     for j in range(d):
         rank[j] /= total[j]
@@ -96,12 +98,14 @@ def _densities(cells, sketch, view, cell, X, i, room, options):
     for j in range(d):
         bounds[j] = max(rank[j] - HALF_WINDOW, 0.0) * total[j]
     _quantiles(view, start, n, bounds, found, lower)
+    # The half width of the window is kept in `density` until the density itself replaces it.
     half = room.density
     for j in range(d):
         x = value[j]
         top = upper[j] if rank[j] + HALF_WINDOW < 1.0 else float(ends[cell, HIGH, j])
         bottom = lower[j] if rank[j] - HALF_WINDOW > 0.0 else float(ends[cell, LOW, j])
-        # Outside all values the window reaches to x: else ties at an end would leave no width.
+        # If x is outside all values, the window is extended to x. Else equal values at an end would
+        # give it no width.
         spacing = max(top, x) - min(bottom, x)
         half[j] = options.bandwidth * (
             spacing if spacing > 0.0 else options.smoothing * room.sigma[j]
@@ -119,13 +123,20 @@ def _densities(cells, sketch, view, cell, X, i, room, options):
 
 @exact
 def sketch_score(cells, stats, missing, sketch, view, cell, X, i, room, options):
-    """Log prior plus sketch log density of a row; missing values are left out."""
+    """Log prior plus sketch log density of a row; missing values are left out.
+
+    Parameters as in `mist.engine.leafmodel`, with ``cells`` and ``stats`` of the tree, and
+
+    view : View
+        The sorted columns of the sketches.
+    """
     ends, sigma, density = sketch.ends, room.sigma, room.density
     d = sigma.size
     score = cells.norm[cell] + categorical_score_missing(cells, stats, missing, cell, X, i, d)
     thin = cells.start[cell] < 0 or total_weight(sketch, cell) < THIN
     if not thin:
         _densities(cells, sketch, view, cell, X, i, room, options)
+    # Columns without a usable sketch get the density 1, whose logarithm adds nothing below.
     for j in range(d):
         x = X[i, j]
         known = x == x and sigma[j] > 0.0
@@ -153,6 +164,7 @@ def _prepare(model, tree, missing, room):
 def _score(
     model, tree, missing, sketch, holes, binary, options, leaf, cell, X, i, room, extra, need
 ):
+    """Score of a cell. Parameters as in `mist.engine.leafmodel`."""
     cells, stats = tree.cells, tree.stats
     if sketch is not None:
         return sketch_score(cells, stats, missing, sketch, model, cell, X, i, room, options) + extra
@@ -164,10 +176,12 @@ def _score(
 
 @inlined
 def _log_density(model, tree, missing, sketch, holes, binary, options, leaf, cell, row, room):
+    """Log density of a row. Parameters as in `mist.engine.leafmodel`."""
     density = _score(
         model, tree, missing, sketch, holes, binary, options, leaf, cell, row, 0, room, 0.0, 0.0
     )
     density -= math.log(tree.cells.mass[cell] + 1.0)
+    # From units of the running deviation to those of the column.
     for j in range(options.n_numeric):
         if row[0, j] == row[0, j] and room.sigma[j] > 0.0:
             density -= math.log(room.sigma[j])
@@ -176,6 +190,7 @@ def _log_density(model, tree, missing, sketch, holes, binary, options, leaf, cel
 
 @inlined
 def _learn(model, tree, missing, options, leaf, cell, X, i, w, room):
+    """Renew caches. Parameters as in `mist.engine.leafmodel`."""
     renew_caches(tree, missing, options, leaf, cell, False)
     return False
 
@@ -195,21 +210,22 @@ class SketchModel(IndependentColumns):
     learn = staticmethod(_learn)
 
     def new(self, options: Options, n_columns: int) -> View:
-        """Return a view of no sketch, with room for two cells."""
+        """Return a view of an empty pool, for two cells."""
         n = options.n_numeric
         count = np.zeros((2, n), np.int64)
         return View(np.zeros((0, n), options.precision), np.zeros((0, n)), count)
 
     def with_pool(self, model: View, n_rows: int) -> View:
-        """Return a view with room for so many rows, which are not filled yet."""
+        """Return a view for a pool of so many rows, which are not filled yet."""
         shape = n_rows, model.count.shape[1]
         return model._replace(values=np.zeros(shape, model.values.dtype), mass=np.zeros(shape))
 
     def widen(self, state: State, n_more: int) -> None:
-        """Add columns without values, whose weights may stand in any order."""
+        """Add columns without values."""
         view = state.model
         at = view.count.shape[1]
         mass = wider(view.mass, n_more, at)
+        # All values are +inf, so the cumulative weights of any other column are right for them.
         if at > 0:
             mass[:, at : at + n_more] = mass[:, :1]
         values = wider(view.values, n_more, at, fill=np.inf)
@@ -230,7 +246,7 @@ class SketchModel(IndependentColumns):
         super().copy_cell(source, old, target, new, with_trials=with_trials)
 
     def nbytes(self, state: State, leaf: int) -> int:
-        """Two numbers beside each of a sketch, and the counts."""
+        """Bytes of the sorted columns, their weights and the counts."""
         cells = state.tree.cells[leaf_cells(state.tree, leaf)]
         rows = 0
         if state.sketch is not None:
