@@ -105,7 +105,7 @@ def read_header(file: IO[bytes]) -> Header:
     except Exception as error:
         raise ValueError(f"{error}" or type(error).__name__) from error
     if min(header.shape, default=0) < 0:
-        raise ValueError(f"the shape {header.shape} is none")
+        raise ValueError(f"the shape {header.shape} is negative")
     return header
 
 
@@ -135,4 +135,4 @@ def check_texts(array: NDArray[Any], *, whole: bool = False) -> None:
     code = np.dtype(np.uint32).newbyteorder(array.dtype.byteorder)
     codes = np.ascontiguousarray(array).reshape(-1).view(code)
     if codes.max() > _LAST_CODE or (whole and (codes >> 11 == _SURROGATES).any()):
-        raise ValueError("a text is no Unicode")
+        raise ValueError("a text is not valid Unicode")

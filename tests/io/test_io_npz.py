@@ -192,11 +192,17 @@ FORGED = {
         {"y": member(told("<U99999999", (2,)))},
         "array 'y' has type <U99999999; texts of more than 4,096 characters are not read",
     ),
-    "a text that is no Unicode": ({"y": text_of_code(0x110000)}, "damaged: a text is no Unicode"),
-    "half a pair of surrogates": ({"y": text_of_code(0xD800)}, "damaged: a text is no Unicode"),
+    "a text that is no Unicode": (
+        {"y": text_of_code(0x110000)},
+        "damaged: a text is not valid Unicode",
+    ),
+    "half a pair of surrogates": (
+        {"y": text_of_code(0xD800)},
+        "damaged: a text is not valid Unicode",
+    ),
     "a class that is no Unicode": (
         {"classes": text_of_code(0xFFFFFFFF)},
-        "damaged: a text is no Unicode",
+        "damaged: a text is not valid Unicode",
     ),
     "more columns than bytes": (
         {"X": member(told("<f8", (2, 10**12)))},
