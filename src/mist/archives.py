@@ -135,4 +135,4 @@ def check_texts(array: NDArray[Any], *, whole: bool = False) -> None:
     code = np.dtype(np.uint32).newbyteorder(array.dtype.byteorder)
     codes = np.ascontiguousarray(array).reshape(-1).view(code)
     if codes.max() > _LAST_CODE or (whole and (codes >> 11 == _SURROGATES).any()):
-        raise ValueError("a text is not valid Unicode")
+        raise ValueError("a text is not Unicode")

@@ -316,7 +316,7 @@ def no_model(members, header):
         (no_end, "damaged: ('EOF in multi-line statement'"),
         (odd_indent, "damaged: unindent"),
         (below_zero, "damaged: the shape (-2, -1) is negative"),
-        (no_unicode, "damaged: a text is not valid Unicode"),
+        (no_unicode, "damaged: a text is not Unicode"),
         (long_value, r"'\x1bxxx"),
         (huge, "has more or fewer bytes than its shape needs"),
         (other_classes, "are not those of the model"),
