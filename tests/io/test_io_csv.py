@@ -177,8 +177,7 @@ def test_a_column_is_text_when_most_of_its_first_cells_are(write):
 
 def test_a_stray_text_in_the_first_chunk_is_an_error(write):
     with pytest.raises(
-        TableError,
-        match=r"^row 4, column 'a': 'abc' is not a number \(declare 'a' as a text column",
+        TableError, match=r"^row 4, column 'a': 'abc' is not a number \(declare 'a' as a text"
     ):
         read(write("a,y\n1,0\n2,1\nabc,0\n4,1\n"), "y")
 

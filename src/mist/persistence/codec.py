@@ -360,7 +360,7 @@ _READERS: Mapping[str, Callable[[Decoder, Any, int], Any]] = {
 
 def _as(kind: type, value: Any) -> Any:
     if type(value) is not kind:
-        raise Unreadable(f"a {kind.__name__} was expected, not {str(value)[:40]!r}")
+        raise Unreadable(f"type {kind.__name__} was expected, not {str(value)[:40]!r}")
     return value
 
 

@@ -45,9 +45,7 @@ def check_encoder(model: Any) -> None:
     taken = []
     for column, kind in model._kinds.items():
         places = model._places[column]
-        require(
-            type(places) is list and all(type(p) is int for p in places), "positions are not int"
-        )
+        require(type(places) is list and all(type(p) is int for p in places), "wrong position type")
         require(all(0 <= place < len(owners) for place in places), "positions are out of range")
         require(all(owners[place] == column for place in places), "a position has another owner")
         require(kind in (HASHED, NUMBER, TEXT), "a column is of an unknown kind")

@@ -451,10 +451,7 @@ def _check_model(state: State, sizes: dict[str, int], live: Array) -> None:
         above = model.count[sketched] > cells.used[sketched, None]
         require((model.count[sketched] >= 0).all() and not above.any(), "counts are out of range")
     elif kind is LowRankLeaves:
-        require(
-            type(model.pool) is LowRank and type(model.common) is Common,
-            "its leaves have wrong types",
-        )
+        require(type(model.pool) is LowRank and type(model.common) is Common, "invalid leaf arrays")
         fit(model.pool, LOW_RANK, sizes)
         require(sizes["twice"] == 2 * sizes["rank"], "its factors have the wrong width")
         fit(model.common, COMMON, sizes)
