@@ -321,7 +321,7 @@ def test_a_checkpoint_is_of_one_run(here):
     run("pets.csv", "--checkpoint", "d.mist")
     (here / "pets.csv").write_text(as_csv([*make_pets(60), ["1", "2", "curly", "cat"]]))
     command[-1] = "d.mist"
-    refused(mist(*command), "other columns or texts", "delete the checkpoint to begin anew")
+    refused(mist(*command), "other columns or texts", "delete the checkpoint to start again")
     # Rows of known texts are learnt on top.
     (here / "pets.csv").write_text(as_csv([*make_pets(60), ["1", "2", "silky", "cat"]]))
     assert "Going on after 60 rows" in mist(*command).stdout
@@ -420,7 +420,7 @@ def test_a_topic_of_kafka_with_a_checkpoint(here):
             ["--unlabelled predict does not go with --order class-incremental"],
         ),
         (["pets.csv", "--skip-learnt"], ["--skip-learnt is for a pipe"]),
-        (["-", "pets.csv"], ["- is a stream: it is read alone"]),
+        (["-", "pets.csv"], ["- is a stream: give it alone"]),
         (["pets.csv", "--model", "majority", "--save", "m"], ["--save keeps one model"]),
         (["pets.csv", "--save", "no/m.mist"], ["there is no folder 'no'"]),
         (["pets.csv", "--checkpoint", "pets.csv"], ["it is a file that is read"]),

@@ -70,7 +70,7 @@ def test_an_error_names_the_file_and_what_is_left(path, monkeypatch, name):
         monkeypatch.setattr(Path, "open", lambda *given: Unclosable(opened(*given)))
     elif name != "write":
         monkeypatch.setattr(files.os, name, full)
-    with pytest.raises(OSError, match="an earlier file is as it was") as caught:
+    with pytest.raises(OSError, match="an existing file is unchanged") as caught:
         write_much(path, full if name == "write" else lambda: None)
     monkeypatch.undo()
     assert caught.value.errno == errno.EDQUOT

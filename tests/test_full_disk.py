@@ -74,7 +74,7 @@ def test_a_full_disk_names_the_file_and_leaves_what_was_there(table, tmp_path, o
     assert outcome.exit_code == 2
     (line,) = outcome.stderr.splitlines()
     assert line.startswith(f"error: {path}: {os.strerror(errno.EFBIG)}; ")
-    assert "Make room" in line
+    assert "Free space" in line
     # Predictions are written as they come, and begin anew with the run.
     assert path.read_bytes() == before[: SIZE if option == "--predictions" else None]
     assert sorted(file.name for file in tmp_path.iterdir()) == sorted({path.name, "report.html"})
@@ -109,7 +109,7 @@ def test_a_full_disk_leaves_the_last_model_and_the_last_data(tmp_path):
     write(tmp_path / "d.npz", arrays)
     model.partial_fit(arrays["X"], arrays["y"])
     for name, save in (("m.mist", model.save), ("d.npz", lambda path: write(path, arrays))):
-        with full_disk(), pytest.raises(OSError, match="an earlier file is as it was") as caught:
+        with full_disk(), pytest.raises(OSError, match="an existing file is unchanged") as caught:
             save(tmp_path / name)
         assert caught.value.errno == errno.EFBIG
         assert caught.value.filename == str(tmp_path / name)

@@ -1,4 +1,4 @@
-"""Arrays in zip archives: what is read of them before they are trusted, and what can go wrong."""
+"""Checks on arrays in zip archives before they are read, and the errors of reading them."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ _SURROGATES = np.uint32(0xD800 >> 11)
 
 
 class Header(NamedTuple):
-    """What an array says of itself.
+    """The header of an array in the format of NumPy.
 
     Attributes
     ----------
     shape : tuple of int
-        Its shape.
+        Shape of the array.
     fortran : bool
         Whether it is stored column by column.
     dtype : dtype
@@ -50,29 +50,29 @@ class Header(NamedTuple):
 
 
 def check_packing(member: zipfile.ZipInfo) -> None:
-    """Refuse a member that is packed in another way than NumPy does: some take memory at will.
+    """Refuse a compression method that NumPy does not use: some use memory without limit.
 
     Parameters
     ----------
     member : ZipInfo
-        The member.
+        Member of the archive.
 
     Raises
     ------
     ValueError
-        Names the member.
+        The message names the member.
     """
     if member.compress_type not in _PACKINGS:
-        raise ValueError(f"member {member.filename!r} is compressed in an unknown way")
+        raise ValueError(f"member {member.filename!r} is compressed by an unknown method")
 
 
 def read_header(file: IO[bytes]) -> Header:
-    """Read what stands before the values of an array in the format of NumPy.
+    """Read the header of an array in the format of NumPy.
 
     Parameters
     ----------
     file : binary file
-        Its values are next afterwards.
+        Afterwards positioned at the values of the array.
 
     Returns
     -------
@@ -82,7 +82,7 @@ def read_header(file: IO[bytes]) -> Header:
     Raises
     ------
     ValueError
-        If that cannot be read.
+        If the header cannot be read.
 
     Examples
     --------
@@ -100,24 +100,24 @@ def read_header(file: IO[bytes]) -> Header:
             raise ValueError(f"version {version} of the format is unknown")
         header = Header(*readers[version](file))
     except (EOFError, OSError, zipfile.BadZipFile, zlib.error):
-        raise  # of the file
-    # NumPy has Python's own tokenizer and parser read it, which raise errors of many kinds.
+        raise  # an error of the file
+    # NumPy uses the tokenizer and parser of Python, which raise errors of many kinds.
     except Exception as error:
         raise ValueError(f"{error}" or type(error).__name__) from error
     if min(header.shape, default=0) < 0:
-        raise ValueError(f"the shape {header.shape} is none")
+        raise ValueError(f"the shape {header.shape} is negative")
     return header
 
 
 def check_texts(array: NDArray[Any], *, whole: bool = False) -> None:
-    """Refuse texts that are no Unicode, which NumPy does not look at.
+    """Refuse texts that are not valid Unicode, which NumPy does not check.
 
     Parameters
     ----------
     array : ndarray
-        Any array, of numbers too.
+        Array of any type.
     whole : bool, default=False
-        Whether halves of pairs of surrogates are refused, too: they cannot be written or printed.
+        Whether lone surrogates are refused, too: they cannot be written or printed.
 
     Raises
     ------
@@ -135,4 +135,4 @@ def check_texts(array: NDArray[Any], *, whole: bool = False) -> None:
     code = np.dtype(np.uint32).newbyteorder(array.dtype.byteorder)
     codes = np.ascontiguousarray(array).reshape(-1).view(code)
     if codes.max() > _LAST_CODE or (whole and (codes >> 11 == _SURROGATES).any()):
-        raise ValueError("a text is no Unicode")
+        raise ValueError("a text is not Unicode")

@@ -1,4 +1,4 @@
-"""Writing files so that nobody ever sees half of one."""
+"""Writing files atomically: a file is complete or not there."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ __all__ = ["naming", "replacing", "write_text"]
 
 @contextmanager
 def naming(path: Path, kept: str) -> Iterator[None]:
-    """Give an error of writing in the block the name of the file, and say what is still there.
+    """Add to a write error in the block the file name and the state of existing data.
 
     Parameters
     ----------
     path : Path
         The file that is written.
     kept : str
-        What holds after an error, as a sentence without an end.
+        What is still true after an error, as a sentence without a full stop.
 
     Raises
     ------
     OSError
-        Of the same kind. An error that names another file is left as it is.
+        Of the same kind. An error that names another file is not changed.
 
     Examples
     --------
@@ -43,28 +43,28 @@ def naming(path: Path, kept: str) -> Iterator[None]:
         own = error.filename is None or Path(error.filename).parent == path.parent
         if error.errno is None or not own:
             raise
-        what = f"{error.strerror}; {kept}. Make room, or give a path that can be written to"
+        what = f"{error.strerror}; {kept}. Free space or give a path that can be written to"
         raise OSError(error.errno, what, str(path)) from error
 
 
 @contextmanager
 def replacing(path: Path) -> Iterator[BinaryIO]:
-    """Open a new file that takes the place of `path` once it is written and on the disk.
+    """Open a new file that replaces `path` once it is complete and on the disk.
 
     Parameters
     ----------
     path : Path
-        The file; its folder is made if need be.
+        The file; a missing folder is created.
 
     Yields
     ------
     file
-        Open for writing bytes, beside `path`, under a name that begins with a dot.
+        Open for writing bytes, in the folder of `path`, with a name that begins with a dot.
 
     Raises
     ------
     OSError
-        If it cannot be written; the file is named. After any error an earlier file is as it was.
+        If it cannot be written; the message names the file. An existing file is then unchanged.
 
     Examples
     --------
@@ -76,12 +76,11 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
     ...     Path(folder, "a", "b.txt").read_text()
     'whole'
     """
-    with naming(path, "an earlier file is as it was"):
+    with naming(path, "an existing file is unchanged"):
         path.parent.mkdir(parents=True, exist_ok=True)
-        # Not by tempfile: its files are for the owner only, these for all whom the folder is open
-        # to.
+        # Not with tempfile, whose files only their owner can read.
         part = path.with_name(f".{path.name}-{os.getpid()}-{uuid4().hex}.part")
-        # Neither through a link nor into a file that is there: that would be somebody else's.
+        # "x" follows no link and opens no existing file, which could be somebody else's.
         part_file = part.open("xb")
         try:
             with part_file as file:
@@ -97,7 +96,7 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
 
 
 def _clear(path: Path) -> None:
-    """Remove the parts that processes have left who were killed while they wrote this file."""
+    """Remove the partial files of processes that were killed while writing this file."""
     for left in path.parent.glob(f".{escape(path.name)}-*.part"):
         writer = left.name.removeprefix(f".{path.name}-").split("-")[0]
         if not (writer.isdecimal() and _runs(int(writer))):
@@ -106,8 +105,8 @@ def _clear(path: Path) -> None:
 
 
 def _runs(process: int) -> bool:
-    """Whether there is such a process here, as far as can be told without a signal."""
-    if sys.platform == "win32":  # where a file that is being written cannot be removed
+    """Whether a process with this number exists on this machine, as far as is known."""
+    if sys.platform == "win32":  # a file that is being written cannot be removed there
         return False
     try:
         os.kill(process, 0)
@@ -119,19 +118,19 @@ def _runs(process: int) -> bool:
 
 
 def write_text(path: Path, text: str) -> None:
-    r"""Write a text file as UTF-8, whole or not at all.
+    r"""Write a text file as UTF-8, completely or not at all.
 
     Parameters
     ----------
     path : Path
-        The file; its folder is made if need be.
+        The file; a missing folder is created.
     text : str
-        What goes into it.
+        Its content.
 
     Raises
     ------
     OSError
-        If it cannot be written; an earlier file is then as it was.
+        If it cannot be written; an existing file is then unchanged.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Labels: which there are, in which order, and their codes."""
+"""The labels of a model, their order and their codes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 Array = np.ndarray[Any, Any]
 
 PLAIN = "iubU"
-"""Kinds of arrays of which every value is a label: whole numbers, bools and text."""
+"""Kinds of arrays in which every value is a label: whole numbers, bools and text."""
 
 
 def plain_label(label: Any) -> Any:
@@ -20,7 +20,7 @@ def plain_label(label: Any) -> Any:
     Raises
     ------
     ValueError
-        If it is missing, or nothing of these.
+        If it is missing or of another type.
     """
     value = label.item() if isinstance(label, np.generic) else label
     if isinstance(value, str):
@@ -34,19 +34,19 @@ def plain_label(label: Any) -> Any:
 
 
 def check_one_kind(values: list[Any], known: Any = None) -> None:
-    """Refuse plain labels of which some are text and others are not.
+    """Refuse a mixture of text labels and other plain labels.
 
     Parameters
     ----------
     values : list
         Plain labels.
     known : label or None
-        A label that came before them.
+        An earlier label.
 
     Raises
     ------
     ValueError
-        Shows the first of them, and the known one.
+        The message shows the first labels and the known one.
     """
     kinds = {isinstance(v, str) for v in values}
     if known is not None:
@@ -60,13 +60,13 @@ def check_one_kind(values: list[Any], known: Any = None) -> None:
 
 
 _FEW = 100
-"""Up to so many labels are looked up one by one."""
+"""Up to this number, labels are looked up one by one."""
 
 
 def _distinct(y: Array) -> tuple[Array, Array, Array]:
-    """The distinct values in order, the place of the first of each, and each value's among them.
+    """The sorted distinct values, the index of the first of each, and each value's index in them.
 
-    As by ``numpy.unique``, but without sorting whole numbers that lie close together.
+    Like ``numpy.unique``, but without sorting whole numbers in a narrow range.
 
     Examples
     --------
@@ -76,11 +76,11 @@ def _distinct(y: Array) -> tuple[Array, Array, Array]:
     if y.dtype.kind in "iu" and len(y):
         low, high = int(y.min()), int(y.max())
         if high - low < 2 * len(y):
-            # Of narrow signed types, the difference of two values may not fit.
+            # The difference of two values may overflow a narrow signed type.
             wide = y.astype(np.int64) if y.dtype.kind == "i" else y
             offset = (wide - wide.dtype.type(low)).astype(np.intp)
             first = np.full(high - low + 1, -1, dtype=np.intp)
-            # The last of equal places is what stays.
+            # Of equal offsets, the last assignment remains.
             first[offset[::-1]] = np.arange(len(y) - 1, -1, -1)
             present = np.flatnonzero(first >= 0)
             place = np.empty(len(first), dtype=np.intp)
@@ -93,8 +93,8 @@ def _distinct(y: Array) -> tuple[Array, Array, Array]:
 class Labels:
     """The labels of a growing set of classes.
 
-    Every label that was learnt has a code, counted from 0 in order of first appearance;
-    declared labels without a row have none yet. ``classes`` holds all of them, sorted.
+    Every learnt label has a code, counted from 0 in order of first appearance. Declared labels
+    without a row have none yet. ``classes`` holds all labels, sorted.
 
     Attributes
     ----------
@@ -111,12 +111,12 @@ class Labels:
         self.columns: Array = np.empty(0, dtype=np.int64)
 
     def plain(self, labels: Iterable[Any]) -> list[Any]:
-        """Return labels as plain values that go with those already known.
+        """Return labels as plain values of the same type as the known ones.
 
         Raises
         ------
         ValueError
-            If text and numbers would mix, or a label is missing.
+            If text and numbers would be mixed, or a label is missing.
         """
         values = [plain_label(label) for label in labels]
         known = next(iter(self._codes), next(iter(self._declared), None))
@@ -126,7 +126,7 @@ class Labels:
         return values
 
     def add(self, labels: Iterable[Any], declared: Iterable[Any] = ()) -> None:
-        """Take in plain labels: learnt ones, in order of appearance, and declared ones."""
+        """Add plain labels: learnt ones, in order of appearance, and declared ones."""
         before = len(self._codes), len(self._codes) + len(self._declared)
         for label in labels:
             self._codes.setdefault(label, len(self._codes))
@@ -140,12 +140,12 @@ class Labels:
         self.columns = np.array([place[label] for label in self._codes], dtype=np.int64)
 
     def take(self, y: Array, declared: Sequence[Any] = ()) -> Array:
-        """Take in the labels of rows, and declared ones; returns the codes of the rows.
+        """Add the labels of rows and declared ones; return the codes of the rows.
 
         Raises
         ------
         ValueError
-            As for `plain`; then nothing is taken in.
+            As for `plain`; then nothing is added.
         """
         if y.dtype.kind in PLAIN and not declared and len(y) <= _FEW:
             codes = [self._codes.get(label, -1) for label in y.tolist()]
@@ -158,16 +158,16 @@ class Labels:
 
     @property
     def codes(self) -> Mapping[Any, int]:
-        """The code of every plain label that was learnt."""
+        """The code of every learnt plain label."""
         return self._codes
 
     @property
     def declared(self) -> frozenset[Any]:
-        """The plain labels that no row had so far."""
+        """The plain labels that no row has had so far."""
         return frozenset(self._declared)
 
     def encode(self, labels: Iterable[Any]) -> Array:
-        """Return codes of plain labels, -1 for one that was never learnt."""
+        """Return codes of plain labels, -1 for a label that was never learnt."""
         return np.array([self._codes.get(label, -1) for label in labels], dtype=np.int64)
 
     def decode(self, codes: Array) -> Array:

@@ -1,4 +1,4 @@
-"""Limits of what is learnt, which files, tables and the engine share."""
+"""Limits of values, weights and columns, for files, tables and the engine."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ LARGEST = 1e150
 """Larger magnitudes cannot be squared in double precision."""
 
 LARGEST_WEIGHT = 2.0**31
-"""Of a row."""
+"""Largest weight of a row."""
 
 MOST_PAIRED = 4096
-"""Numeric columns of which a class may keep the products of all pairs: 64 MB then."""
+"""Most numeric columns for which a class keeps the products of all pairs: 64 MB."""

@@ -1,4 +1,4 @@
-"""Texts as 0/1 columns: what tables in memory and files on disk have in common."""
+"""Encoding of texts as 0/1 columns, for tables in memory and files."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def text_of(cell: Any) -> str:
 
 
 def new_texts(texts: Iterable[str | None], codes: Mapping[str, int]) -> Sequence[tuple[int, str]]:
-    """Texts that have no code yet, each with the place of its first cell; None is missing.
+    """Texts that have no code yet, each with the index of its first cell; None is missing.
 
     Examples
     --------
@@ -55,7 +55,7 @@ def new_texts(texts: Iterable[str | None], codes: Mapping[str, int]) -> Sequence
 
 
 def codes_of(texts: Sequence[str | None], codes: Mapping[str, int]) -> NDArray[np.intp]:
-    """Codes of texts: `MISSING` for None, `UNKNOWN` for a text that has none.
+    """Codes of texts: `MISSING` for None, `UNKNOWN` for a text without a code.
 
     Examples
     --------
@@ -69,7 +69,7 @@ def codes_of(texts: Sequence[str | None], codes: Mapping[str, int]) -> NDArray[n
 def write_one_hot(
     codes: NDArray[np.intp], places: Sequence[int] | NDArray[np.intp], out: NDArray[np.float64]
 ) -> None:
-    """Write a 1 where the code of a row has its column, else 0; NaN everywhere if it is missing.
+    """Write 1 in the column of a row's code and 0 in the others; NaN in all if it is missing.
 
     Parameters
     ----------
@@ -78,7 +78,7 @@ def write_one_hot(
     places : array-like of int
         Column of ``out`` for each code.
     out : ndarray, shape (n, d)
-        The columns in ``places`` are written.
+        Output; the columns in ``places`` are written.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Rows: from what users pass to what the engine learns, refused whole where it is bad."""
+"""Validation of the rows, labels and weights that users pass, before the engine learns them."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ def check_rows(estimator: Any, X: Any, *, reset: bool, missing: bool = True) -> 
     Parameters
     ----------
     estimator : object
-        Whose rows they are.
+        The estimator that the rows are for.
     X : array-like, sparse matrix or data frame, shape (n, d)
         Rows.
     reset : bool
-        Whether the rows decide number and names of the columns.
+        Whether the rows set the number and names of the columns.
     missing : bool
-        Whether NaN may stand for a missing value.
+        Whether NaN is allowed as a missing value.
 
     Raises
     ------
@@ -44,13 +44,13 @@ def check_rows(estimator: Any, X: Any, *, reset: bool, missing: bool = True) -> 
         column = column_name(estimator, int(np.flatnonzero(np.isnan(X[row]))[0]))
         raise ValueError(
             f"Input X contains NaN at row {row}, column {column}; "
-            f"{type(estimator).__name__} takes no missing values: fill them in first"
+            f"{type(estimator).__name__} does not accept missing values: impute them first"
         )
     return X
 
 
 def survey_rows(estimator: Any, X: Any, *, reset: bool, missing: bool = True) -> tuple[Array, bool]:
-    """`check_rows` that also tells whether no value is missing, and allows it."""
+    """Like `check_rows`, but allow missing values and return whether there are none."""
     if reset and _is_plain(X) and X.shape[1] > 0:
         vars(estimator).pop("feature_names_in_", None)
         estimator.n_features_in_ = X.shape[1]
@@ -84,7 +84,7 @@ def _numbers(estimator: Any, X: Any, reset: bool) -> Array:
 
 
 def _is_as_expected(estimator: Any, X: Any) -> bool:
-    """Whether scikit-learn would find nothing to change, or to say; it takes long to find that."""
+    """Whether the checks of scikit-learn, which are slow, would change or refuse nothing."""
     return (
         _is_plain(X)
         and X.shape[1] == getattr(estimator, "n_features_in_", 0)
@@ -93,7 +93,7 @@ def _is_as_expected(estimator: Any, X: Any) -> bool:
 
 
 def _is_plain(X: Any) -> bool:
-    """Whether rows are numbers as the engine takes them, without names."""
+    """Whether rows are an array that the engine can use as it is, without names."""
     return (
         type(X) is np.ndarray
         and X.dtype == np.float64
@@ -107,7 +107,7 @@ def _is_plain(X: Any) -> bool:
 def check_magnitudes(
     estimator: Any, X: Array, names: Sequence[Any] | None = None, *, missing: bool = True
 ) -> bool:
-    """Refuse infinities, and values too large to be squared; whether no value is missing."""
+    """Refuse infinities and values too large to be squared; return whether no value is missing."""
     row, column, whole = survey(X, LARGEST)
     if row < 0:
         return bool(whole)
@@ -122,7 +122,7 @@ def check_magnitudes(
 
 
 def column_name(estimator: Any, column: int) -> str:
-    """A column as error messages name it."""
+    """Name of a column in error messages."""
     names = getattr(estimator, "_keys", getattr(estimator, "feature_names_in_", None))
     return str(column) if names is None else repr(str(names[column]))
 
@@ -133,19 +133,19 @@ def check_labels(X: Array | None, y: Any) -> Array:
     Parameters
     ----------
     X : ndarray, shape (n, d), or None
-        Rows they belong to; None if they stand alone.
+        Rows that they belong to; None for labels without rows.
     y : array-like, shape (n,)
         Labels.
 
     Raises
     ------
     ValueError
-        If there is not one label a row, a label is missing or no label, or text and numbers
-        are mixed.
+        If there is not one label per row, a label is missing or of another type, or text and
+        numbers are mixed.
     """
     if y is None:
         raise ValueError(
-            "This estimator requires y to be passed, but the target y is None: give one label a row"
+            "This estimator requires y to be passed, but the target y is None: give a label per row"
         )
     if not (type(y) is np.ndarray and y.ndim == 1 and y.dtype.kind in PLAIN):
         y = column_or_1d(_of_one_kind(y), warn=True)
@@ -153,14 +153,14 @@ def check_labels(X: Array | None, y: Any) -> Array:
         raise ValueError(f"X has {len(X)} rows, but y has {len(y)} labels")
     if y.dtype.kind not in PLAIN:
         with warnings.catch_warnings():
-            # Many classes in few rows are nothing to warn of here.
+            # Many classes in few rows are normal here.
             warnings.filterwarnings("ignore", message="The number of unique classes")
             check_classification_targets(y)
     return y
 
 
 def one_label(label: Any) -> Array:
-    """One label as an array of shape (1,), checked as `check_labels` would."""
+    """One label as an array of shape (1,), checked like in `check_labels`."""
     value = plain_label(label)
     if isinstance(value, float) and value != int(value):
         raise ValueError(f"Unknown label type: continuous ({value!r}); labels must be discrete")
@@ -170,7 +170,7 @@ def one_label(label: Any) -> Array:
 
 
 def check_classes(classes: Any) -> list[Any]:
-    """Declared labels as a list; None declares nothing."""
+    """Declared labels as a list, empty for None."""
     if classes is None:
         return []
     if np.ndim(classes) != 1:
@@ -179,7 +179,7 @@ def check_classes(classes: Any) -> list[Any]:
 
 
 def _of_one_kind(y: Any) -> Any:
-    """Make an array of a list or of objects, which NumPy would turn into text."""
+    """Make an array of a list or of objects without letting NumPy convert labels to text."""
     values = y if isinstance(y, list | tuple) else np.asarray(y)
     if not isinstance(values, list | tuple) and (values.dtype != object or values.ndim != 1):
         return y if hasattr(y, "dtype") else values
@@ -191,12 +191,12 @@ def _of_one_kind(y: Any) -> Any:
 
 
 def check_weights(X: Array, sample_weight: Any) -> Array:
-    """Weights as a float64 array, one a row, finite, from 0 to 2**31.
+    """Weights as a float64 array, one per row, finite, from 0 to 2**31.
 
     Raises
     ------
     ValueError
-        Names the row and the weight that cannot be used.
+        The message names the row and the weight that cannot be used.
     """
     n_rows = len(X)
     if sample_weight is None:
@@ -213,7 +213,7 @@ def check_weights(X: Array, sample_weight: Any) -> Array:
         weight = float(weights[bad[0]])
         fault = "negative" if weight < 0 else "too large"
         what = "NaN" if weight != weight else f"{weight!r}, {fault}"
-        raise ValueError(f"sample_weight of row {bad[0]} is {what}; weights go from 0 to 2**31")
+        raise ValueError(f"sample_weight of row {bad[0]} is {what}; weights range from 0 to 2**31")
     return weights
 
 

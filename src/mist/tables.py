@@ -1,6 +1,6 @@
-"""Tables as users have them: names of columns, cells, and numbers.
+"""Reading of tables in memory: column names, cells and numbers.
 
-Data frames are told by the libraries that are loaded already, so none is imported here.
+Data frames are recognised by the libraries that are already loaded; none is imported here.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ __all__ = [
 ]
 
 MOST_DENSE = 2**30
-"""Bytes that a sparse matrix may take once its zeros are written out: 1 GiB."""
+"""Most bytes of a sparse matrix in dense form: 1 GiB."""
 
 _FRAMES = {"pandas": "DataFrame", "polars": "DataFrame", "pyarrow": "Table"}
 
@@ -80,19 +80,19 @@ def named_columns(X: Any, method: str) -> dict[Any, Any]:
     X : data frame or mapping
         The table; a mapping gives a column for each name.
     method : str
-        Who asks, for the error message.
+        What the method does, for the error message.
 
     Returns
     -------
     dict
-        Columns of equal lengths, at least one row.
+        Columns of equal length with at least one row.
 
     Raises
     ------
     TypeError
         If the columns have no names.
     ValueError
-        If a name comes twice, there are no rows, or the lengths differ.
+        If a name occurs twice, there are no rows, or the lengths differ.
     """
     if isinstance(X, Mapping):
         table = {name: cells_of(column, name) for name, column in X.items()}
@@ -122,7 +122,7 @@ def named_columns(X: Any, method: str) -> dict[Any, Any]:
 
 
 def cells_of(column: Any, name: Any) -> Array:
-    """Cells of a column as an array; of objects where there is no narrower type.
+    """Cells of a column as an array, of objects if there is no narrower type.
 
     Parameters
     ----------
@@ -134,11 +134,11 @@ def cells_of(column: Any, name: Any) -> Array:
     Raises
     ------
     ValueError
-        If there is not one cell a row.
+        If the column is not one-dimensional.
     """
     kind = getattr(column, "type", None)
     if kind is not None:
-        # pyarrow's codes of categories read as numbers lose what is missing.
+        # Category codes of pyarrow, read as numbers, lose missing values.
         cells = np.asarray(column.cast(kind.value_type) if is_category(column) else column)
     elif hasattr(column, "to_numpy"):
         cells = column.to_numpy()
@@ -175,14 +175,14 @@ def is_category(column: Any) -> bool:
 
 
 def is_missing(cell: Any) -> bool:
-    """Whether a cell is None, NaN, or what a library has for a missing value."""
+    """Whether a cell is None, NaN, or the missing value of a library."""
     if cell is None or type(cell).__name__ in {"NAType", "NaTType"}:
         return True
     return isinstance(cell, float) and math.isnan(cell)
 
 
 def is_number(cell: Any) -> bool:
-    """Whether a cell is a number of Python, NumPy, or the like, such as a decimal."""
+    """Whether a cell is a number of Python, NumPy or another type, such as a decimal."""
     return not isinstance(cell, str | bytes) and hasattr(cell, "__float__")
 
 
@@ -199,14 +199,14 @@ def as_numbers(cells: Array, name: Any) -> Array:
     Raises
     ------
     ValueError, TypeError
-        If a cell is no number; the message names the column and the row.
+        If a cell is not a number; the message names the column and the row.
     """
     if cells.dtype.kind in _NUMBERS:
         return cells.astype(np.float64, copy=False)
     if cells.dtype.kind in _TIMES:
         raise ValueError(
-            f"column {name!r} holds dates or times; make numbers of them first, for instance "
-            "seconds since a day of your choice"
+            f"column {name!r} holds dates or times; convert them to numbers first, for "
+            "instance seconds since a fixed day"
         )
     if cells.dtype.kind == "c":
         raise ValueError(f"Complex data not supported: column {name!r} holds complex numbers")
@@ -222,12 +222,12 @@ def as_numbers(cells: Array, name: Any) -> Array:
 
 
 def numbers(columns: Sequence[Any], names: Sequence[Any], n_rows: int) -> Array:
-    """Columns as a C-ordered float64 array, NaN where a value or a whole column is missing.
+    """Columns as a C-ordered float64 array, NaN where a value or a column is missing.
 
     Parameters
     ----------
     columns : sequence of columns or None
-        None stands for a column that is not there.
+        None for a column that is absent.
     names : sequence
         Their names.
     n_rows : int
@@ -245,7 +245,7 @@ def numbers(columns: Sequence[Any], names: Sequence[Any], n_rows: int) -> Array:
         for j, (column, name) in enumerate(zip(columns, names, strict=True))
         if column is not None
     ]
-    # Some rows at a time, so that what is written together stays in the processor's cache.
+    # Write some rows at a time, so that they stay in the cache of the processor.
     for rows in gen_batches(n_rows, _ROWS_AT_ONCE):
         for j, values in there:
             out[rows, j] = values[rows]
@@ -253,16 +253,16 @@ def numbers(columns: Sequence[Any], names: Sequence[Any], n_rows: int) -> Array:
 
 
 def dense(X: Any) -> Any:
-    """A sparse matrix with its zeros written out; everything else as it is.
+    """Convert a sparse matrix to a dense array; return anything else unchanged.
 
     Raises
     ------
     TypeError
-        If X is a mapping: columns by name belong to other methods.
+        If X is a mapping: other methods take columns by name.
     ValueError
-        If that would take more than `MOST_DENSE` bytes.
+        If the dense array would take more than `MOST_DENSE` bytes.
     """
-    # Sparse matrices by keys are mappings, too.
+    # Sparse matrices in DOK format are mappings, too.
     if isinstance(X, Mapping) and not issparse(X):
         raise TypeError(
             f"this method takes arrays and data frames and got a {type(X).__name__}: give a "
@@ -275,15 +275,15 @@ def dense(X: Any) -> Any:
     most = max(1, MOST_DENSE // (8 * max(1, n_columns)))
     if n_rows > most:
         raise ValueError(
-            f"the sparse X has shape {X.shape}; its zeros are written out, which would take "
-            f"{8 * n_rows * n_columns / 2**30:.1f} GiB of at most {MOST_DENSE / 2**30:g}: pass at "
+            f"the sparse X has shape {X.shape}: as a dense array it would take "
+            f"{8 * n_rows * n_columns / 2**30:.1f} GiB of at most {MOST_DENSE / 2**30:g}; pass at "
             f"most {most} rows at a time"
         )
     return X.toarray()
 
 
 def text_refused(X: Any) -> str | None:
-    """What is wrong with the first cell of an array that is a text, or None if there is none."""
+    """Error message for the first cell of an array that is a text; None without such a cell."""
     for row, cells in enumerate(np.asarray(X, dtype=object)):
         for column, cell in enumerate(cells):
             try:

@@ -1,4 +1,4 @@
-"""Texts of users where they are shown: no control character gets through."""
+"""Escaping of control characters in texts of users before they are shown."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
 def printable(value: Any) -> str:
-    r"""Escape what would move the cursor, colour a terminal, break a line or show nothing.
+    r"""Escape characters that move the cursor, colour a terminal, break a line or are invisible.
 
     Parameters
     ----------
     value : object
-        A text, or a label or name that is shown as one.
+        A text, label or name.
 
     Returns
     -------
     str
-        Its text, control characters and their like as ``\x1b`` or ``\u202e``.
+        Its text, with control and other unprintable characters as ``\x1b`` or ``\u202e``.
 
     Examples
     --------
@@ -36,17 +36,17 @@ def printable(value: Any) -> str:
 
 
 def without_controls(text: str) -> str:
-    r"""Write control characters out, other than ends of lines and tabs.
+    r"""Escape control characters, except line ends and tabs.
 
     Parameters
     ----------
     text : str
-        A whole document with names of users in it.
+        A document that contains texts of users.
 
     Returns
     -------
     str
-        What XML and HTML may hold.
+        The document with only characters that XML and HTML allow.
 
     Examples
     --------
@@ -58,7 +58,7 @@ def without_controls(text: str) -> str:
 
 
 def one_line(message: str) -> str:
-    r"""Make one line of a message with texts from a file in it, and none that fills the screen.
+    r"""Turn a message that contains texts from a file into one line of limited length.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ def one_line(message: str) -> str:
     Returns
     -------
     str
-        It, `printable`; of more than 1500 characters the middle is left out.
+        The `printable` message; the middle is left out if it has more than 1500 characters.
 
     Examples
     --------

@@ -134,19 +134,19 @@ def test_without_network(cache, register):
 def test_another_table_is_refused(cache, openml, register, rows, found):
     register()
     openml(answers(rows))
-    assert_failed(cache, "something else", found.removeprefix("found labels "))
+    assert_failed(cache, "returned other data", found.removeprefix("found labels "))
 
 
 def test_wrong_class_counts_are_refused(cache, openml, register):
     register(counts=(3, 3))
     openml()
-    assert_failed(cache, "something else", "expected class counts [3, 3], found [4, 2]")
+    assert_failed(cache, "returned other data", "expected class counts [3, 3], found [4, 2]")
 
 
 def test_an_unknown_class_is_refused(cache, openml, register):
     register(class_names=("cat", "cow"))
     openml()
-    assert_failed(cache, "class 'dog' is none of")
+    assert_failed(cache, "class 'dog' is not one of")
 
 
 @pytest.mark.parametrize("cut", ["download", "features"])
@@ -195,7 +195,7 @@ def test_stopping_while_the_file_is_written_leaves_nothing(cache, openml, regist
 
 
 def test_a_set_without_public_copy_says_where_its_file_belongs(cache):
-    with pytest.raises(DatasetError, match="scikit-learn knows no public copy") as caught:
+    with pytest.raises(DatasetError, match="scikit-learn has no public copy") as caught:
         load("outdoor")
     for part in ("outdoor.npz", "MIST_DATA (not set)", str(cache), "vlosing/driftDatasets"):
         assert part in str(caught.value)

@@ -97,7 +97,7 @@ def test_another_table_is_a_warning_where_no_checksum_is_known(cache, register, 
 def test_no_table_at_all_is_an_error(cache, register, changed):
     register()
     path = put(cache, **changed)
-    with pytest.raises(DatasetError, match="is no table of labelled rows") as caught:
+    with pytest.raises(DatasetError, match="is not a table of labelled rows") as caught:
         load("tiny")
     assert str(path) in str(caught.value)
 

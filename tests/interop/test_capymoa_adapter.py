@@ -138,7 +138,7 @@ def test_unknown_options_are_refused_by_name():
     with pytest.raises(TypeError, match="unexpected keyword argument 'grace'"):
         MistClassifier(schema, grace=1)
     numeric = Schema.from_custom(["a", "target"], "target")
-    with pytest.raises(ValueError, match="schema is one for regression"):
+    with pytest.raises(ValueError, match="schema is for regression"):
         MistClassifier(numeric)
 
 

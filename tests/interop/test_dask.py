@@ -221,7 +221,7 @@ def test_what_is_refused(tmp_path):
             fit_stream(fresh, *data, client=Here(), **options)
         assert not hasattr(fresh, "classes_")
     (tmp_path / "text.parquet").write_text("no table")
-    with pytest.raises(ValueError, match="is no Parquet file"):
+    with pytest.raises(ValueError, match="is not a Parquet file"):
         as_blocks(tmp_path / "text.parquet", None, "label", len)
     with pytest.raises(TypeError, match="MistClassifier or a MistForest"):
         fit_stream(object(), *good, client=Here())

@@ -291,7 +291,7 @@ def test_a_message_of_a_long_cell_keeps_its_beginning_and_its_end(tmp_path):
         open_table(path, "y").load()
     message = str(caught.value)
     assert message.startswith("row 4, column 'a': 'xxx")
-    assert message.endswith("is not a number (declare 'a' a text column if that is meant)")
+    assert message.endswith("is not a number (declare 'a' as a text column if it holds text)")
     assert len(message) < 1600
 
 
@@ -299,7 +299,7 @@ def test_a_message_of_a_long_cell_keeps_its_beginning_and_its_end(tmp_path):
 def test_half_a_pair_of_surrogates_is_no_text(tmp_path, text):
     path = tmp_path / "half.jsonl"
     path.write_text(f'{{"a": 1, "y": "\\ud83d\\ude00"}}\n{{"a": 1, "y": {text}}}\n')
-    with pytest.raises(TableError, match=r"^row 2: no JSON: .*surrogates not allowed"):
+    with pytest.raises(TableError, match=r"^row 2: not valid JSON: .*surrogates not allowed"):
         open_table(path, "y")
 
 
@@ -307,12 +307,12 @@ def test_half_a_pair_of_surrogates_is_no_text(tmp_path, text):
 def test_deep_json_is_refused(tmp_path, end):
     path = tmp_path / "deep.jsonl"
     path.write_text('{"a": ' + end * 100_000 + "\n")
-    with pytest.raises(TableError, match=r"^row 1: no JSON"):
+    with pytest.raises(TableError, match=r"^row 1: not valid JSON"):
         open_table(path, "y")
 
 
 def test_a_gzip_file_beyond_its_end_is_told_of(tmp_path):
     path = tmp_path / "tail.csv.gz"
     path.write_bytes(gzip.compress(b"a,y\n1,0\n") + b"rest")
-    with pytest.raises(TableError, match=r"^tail.csv.gz is damaged or no .gz file"):
+    with pytest.raises(TableError, match=r"^tail.csv.gz is not a valid .gz file"):
         open_table(path, "y").load()

@@ -57,7 +57,7 @@ def test_a_file_cut_short_is_damaged_not_shorter(tmp_path, cut):
     for name, data in (("t.csv.gz", gzip.compress(TEXT.encode())), ("t.csv.zst", None)):
         path = tmp_path / name
         path.write_bytes((zstandard_frames(TEXT) if data is None else data)[:cut])
-        with pytest.raises(TableError, match=rf"^{name} is damaged or no \.[a-z]+ file: "):
+        with pytest.raises(TableError, match=rf"^{name} is not a valid \.[a-z]+ file: "):
             open_table(path, "y").load()
 
 
@@ -67,7 +67,7 @@ def test_nonsense(tmp_path):
         path.write_bytes(b"a,y\n1,0\n")
         if name.endswith("zst"):
             pytest.importorskip("zstandard", reason="needs the extra 'zstd'")
-        with pytest.raises(TableError, match=rf"^{name} is damaged or no "):
+        with pytest.raises(TableError, match=rf"^{name} is not a valid "):
             open_table(path, "y")
 
 

@@ -177,7 +177,7 @@ def test_a_column_is_text_when_most_of_its_first_cells_are(write):
 
 def test_a_stray_text_in_the_first_chunk_is_an_error(write):
     with pytest.raises(
-        TableError, match=r"^row 4, column 'a': 'abc' is not a number \(declare 'a' a text column"
+        TableError, match=r"^row 4, column 'a': 'abc' is not a number \(declare 'a' as a text"
     ):
         read(write("a,y\n1,0\n2,1\nabc,0\n4,1\n"), "y")
 
@@ -276,7 +276,7 @@ def test_header_without_rows(write):
 
 
 def test_no_column_besides_the_target(write):
-    with pytest.raises(TableError, match=r"^table.csv has no column besides the target 'y'$"):
+    with pytest.raises(TableError, match=r"^table.csv has no column except the target 'y'$"):
         open_table(write("y\n1\n2\n"), "y")
 
 
@@ -332,7 +332,7 @@ def test_files_that_are_none(tmp_path, write):
 
 @pytest.mark.parametrize("options", [{"chunk_rows": 0}, {"limit": 0}])
 def test_options_are_checked(write, options):
-    with pytest.raises(ValueError, match=r"has to be at least 1, not 0"):
+    with pytest.raises(ValueError, match=r"must be at least 1, got 0"):
         open_table(write("a,y\n1,0\n"), "y", **options)
 
 

@@ -78,12 +78,12 @@ def test_rows_behind_the_limit_are_not_looked_at(write):
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("oops", r"^row 2: no JSON: Expecting value"),
-        ("[1]", r"^row 2: a row has to be an object, .*, not a list$"),
+        ("oops", r"^row 2: not valid JSON: Expecting value"),
+        ("[1]", r"^row 2: a row must be an object, .*, not a list$"),
         ("7", r"^row 2: .*, not a number$"),
-        ('{"a": [1], "y": 0}', r"^row 2, column 'a': a list is no cell; .* key of its own$"),
-        ('{"a": {"b": 1}, "y": 0}', r"^row 2, column 'a': an object is no cell; "),
-        ('{"a": "x", "y": 0}', r"^row 2, column 'a': 'x' is not a number \(declare 'a' a text"),
+        ('{"a": [1], "y": 0}', r"^row 2, column 'a': a cell cannot be a list, .* its own key$"),
+        ('{"a": {"b": 1}, "y": 0}', r"^row 2, column 'a': a cell cannot be an object, "),
+        ('{"a": "x", "y": 0}', r"^row 2, column 'a': 'x' is not a number \(declare 'a' as a text"),
         ('{"a": Infinity, "y": 0}', r"^row 2, column 'a': infinity is not allowed"),
         ('{"a": 1}', r"^row 2, column 'y': the label is missing"),
         ('{"a": 1, "y": 0.5}', r"^row 2, column 'y': the label '0.5' is not an integer"),

@@ -148,7 +148,7 @@ def test_a_copy_of_an_encoder_goes_on_like_it():
         ("a,y\n1,0\n2\n", r"^row 3: 1 cell, but the first row has 2$"),
         ("a,a\n1,0\n", r"^row 1: the column name 'a' occurs twice$"),
         ("a,b\n1,0\n", r"^standard input has no column 'y'; columns: a, b$"),
-        ('{"a": 1, "y": [0]}\n', r"^row 1, column 'y': a list is no cell"),
+        ('{"a": 1, "y": [0]}\n', r"^row 1, column 'y': a cell cannot be a list"),
         ('{"a": 1, "Y": 0}\n' * 1002, r"no row so far has the column 'y' .*did you mean 'Y'\?$"),
     ],
 )
@@ -221,7 +221,7 @@ def test_a_named_pipe(tmp_path):
 
 
 def test_what_a_pipe_cannot_bring():
-    with pytest.raises(TableError, match=r"a pipe brings csv, tsv, jsonl, but no parquet"):
+    with pytest.raises(TableError, match=r"a pipe can be csv, tsv, jsonl, not parquet"):
         open_live("-", "y", kind="parquet")
     with pytest.raises(TableError, match=r"the target is not given"):
         open_live("-", None)

@@ -141,5 +141,5 @@ def test_a_folder_of_parquet_files_with_partitions(here):
 def test_a_damaged_parquet_file_in_a_folder_is_named(here):
     write_parquet(here / "set" / "1.parquet", {"v": [1.0], "y": [0]})
     (here / "set" / "2.parquet").write_text("nonsense")
-    with pytest.raises(TableError, match=r"^2.parquet is no readable Parquet file"):
+    with pytest.raises(TableError, match=r"^2.parquet is not a valid Parquet file"):
         open_table("set", "y")

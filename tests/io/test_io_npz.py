@@ -86,14 +86,14 @@ def test_float_labels(write):
         ({"a": np.eye(2)}, r"^table.npz has no array 'X'; arrays: a$"),
         ({"X": np.eye(2)}, r"^table.npz has no array 'y'; arrays: X$"),
         ({"X": np.eye(2), "y": [1, 2, 3]}, r"'X' has 2 rows, but there are 3 labels in 'y'$"),
-        ({"X": np.ones(3), "y": [1, 2, 3]}, r"'X' has to be a matrix .* not of shape \(3,\)$"),
-        ({"X": np.eye(2), "y": np.eye(2)}, r"the labels 'y' have to be one row of values"),
+        ({"X": np.ones(3), "y": [1, 2, 3]}, r"'X' must be a matrix .* has shape \(3,\)$"),
+        ({"X": np.eye(2), "y": np.eye(2)}, r"the labels 'y' must be one-dimensional"),
         ({"X": [["a"]], "y": [1]}, r"'X' holds texts; only numbers are read$"),
         ({"X": np.zeros((0, 2)), "y": np.zeros(0, int)}, r"^table.npz is empty: it has columns"),
-        ({"X": np.eye(2), "y": [0, 1], "scale": np.ones(3)}, r"'scale' has to be one number or 2"),
+        ({"X": np.eye(2), "y": [0, 1], "scale": np.ones(3)}, r"'scale' must be one number or 2"),
         (
             {"X": np.eye(2).astype(object), "y": [0, 1]},
-            r"array 'X' has type object; only plain numbers are read .* no pickled objects$",
+            r"array 'X' has type object; only numbers, .* not pickled objects$",
         ),
         ({"X": np.eye(2).astype(complex), "y": [0, 1]}, r"array 'X' has type complex128"),
     ],
@@ -106,7 +106,7 @@ def test_arrays_that_do_not_fit(write, arrays, message):
 def test_no_archive(tmp_path):
     path = tmp_path / "table.npz"
     path.write_text("nothing of the kind")
-    with pytest.raises(TableError, match=r"^table.npz is no NPZ archive$"):
+    with pytest.raises(TableError, match=r"^table.npz is not an NPZ archive$"):
         open_table(path)
 
 
@@ -175,7 +175,7 @@ HEADERS = {
 @pytest.mark.filterwarnings("ignore:Reading")
 def test_a_header_that_is_none_is_refused(tmp_path, name, header):
     path = archive(tmp_path / "forged.npz", **{name: header})
-    with pytest.raises(TableError, match=rf"^forged.npz: array '{name}' is no readable .npy: "):
+    with pytest.raises(TableError, match=rf"^forged.npz: array '{name}' is not a valid .npy: "):
         open_table(path)
 
 
@@ -186,17 +186,17 @@ def text_of_code(code):
 FORGED = {
     "texts of no length": (
         {"y": member(told("<U0", (2,)))},
-        "array 'y' has type <U0; only plain numbers",
+        "array 'y' has type <U0; only numbers",
     ),
     "texts without end": (
         {"y": member(told("<U99999999", (2,)))},
         "array 'y' has type <U99999999; texts of more than 4,096 characters are not read",
     ),
-    "a text that is no Unicode": ({"y": text_of_code(0x110000)}, "damaged: a text is no Unicode"),
-    "half a pair of surrogates": ({"y": text_of_code(0xD800)}, "damaged: a text is no Unicode"),
+    "a text that is no Unicode": ({"y": text_of_code(0x110000)}, "damaged: a text is not Unicode"),
+    "half a pair of surrogates": ({"y": text_of_code(0xD800)}, "damaged: a text is not Unicode"),
     "a class that is no Unicode": (
         {"classes": text_of_code(0xFFFFFFFF)},
-        "damaged: a text is no Unicode",
+        "damaged: a text is not Unicode",
     ),
     "more columns than bytes": (
         {"X": member(told("<f8", (2, 10**12)))},
@@ -215,15 +215,15 @@ FORGED = {
             "X": member(told("<f8", (2**30, 2), fortran=True)),
             "y": member(told("<i8", (2**30,))),
         },
-        "array 'X' takes 17,179,869,184 bytes, and is stored column by column: save np",
+        "array 'X' takes 17,179,869,184 bytes, and is stored column by column: save its np",
     ),
     "many names of classes": (
         {"classes": member(told("<U100", (2**20,)))},
-        "array 'classes' takes 419,430,400 bytes, which is more than is read of it",
+        "array 'classes' takes 419,430,400 bytes, more than are read of such an array",
     ),
     "a scale of many numbers": (
         {"scale": member(told("<f8", (10**12,)))},
-        "'scale' has to be one number or 2",
+        "'scale' must be one number or 2",
     ),
 }
 
@@ -256,7 +256,7 @@ def test_every_cut_of_an_archive_is_refused(tmp_path):
     path = tmp_path / "cut.npz"
     for length in range(1, len(whole)):
         path.write_bytes(whole[:length])
-        with pytest.raises(TableError, match=r"^cut.npz is no NPZ archive"):
+        with pytest.raises(TableError, match=r"^cut.npz is not an NPZ archive"):
             open_table(path)
 
 

@@ -112,7 +112,7 @@ def test_no_rows(write):
 def test_no_parquet_file(tmp_path):
     path = tmp_path / "table.parquet"
     path.write_text("a,y\n1,0\n")
-    with pytest.raises(TableError, match=r"^table.parquet is no readable Parquet file: ") as error:
+    with pytest.raises(TableError, match=r"^table.parquet is not a valid Parquet file: ") as error:
         open_table(path, "y")
     assert "\n" not in str(error.value)
 
@@ -173,7 +173,7 @@ def test_a_batch_of_long_texts_is_a_short_one(write, monkeypatch):
 def test_a_text_that_is_not_utf8_is_refused(write):
     bad = pa.array([b"a", b"\xff"]).view(pa.string())
     path = write({"t": bad, "y": [0, 1]})
-    message = r"^table.parquet is no readable Parquet file: .*UTF-?8"
+    message = r"^table.parquet is not a valid Parquet file: .*UTF-?8"
     with pytest.raises(TableError, match=f"(?i){message}"):
         open_table(path, "y").load()
 
@@ -186,5 +186,5 @@ def test_codes_that_are_no_places_in_a_dictionary_are_refused(write, number):
     # Eight codes of two bits: 0, 1, 0, 2 become 3, of which there is none.
     assert data.count(b"\x02\x03\x84\x84") == 1
     path.write_bytes(data.replace(b"\x02\x03\x84\x84", b"\x02\x03\xff\xff"))
-    with pytest.raises(TableError, match=r"^table.parquet is no readable Parquet file: "):
+    with pytest.raises(TableError, match=r"^table.parquet is not a valid Parquet file: "):
         open_table(path, "y").load()

@@ -84,7 +84,7 @@ def test_random_numbers_go_on_where_they_were():
 @pytest.mark.parametrize(
     ("value", "message"),
     [
-        ({"a": [1, object()]}, r"^value\['a'\]\[1\] is a object, which files .* cannot hold"),
+        ({"a": [1, object()]}, r"^value\['a'\]\[1\] is a object, which model files cannot hold"),
         (Counter("ab"), "value is a Counter"),
         ([np.array(["2020-01-01"], "M8[D]")], r"value\[0\] is a ndarray of datetime64"),
         (np.ma.masked_array([1.0]), "value is a MaskedArray"),
@@ -106,7 +106,7 @@ def test_what_files_cannot_hold_is_refused_with_its_place(value, message):
 def test_a_value_that_holds_itself_is_refused():
     value = [1]
     value.append(value)
-    with pytest.raises(ValueError, match="nested too deeply, or holds itself"):
+    with pytest.raises(ValueError, match="nested too deeply or contains itself"):
         Encoder().encode(value)
 
 
@@ -171,14 +171,14 @@ def test_absent_parameters_have_their_defaults_and_unknown_ones_are_refused():
     node = {"is": "Nested", "parameters": {"size": 8}, "of": {}}
     assert Decoder([]).decode(node).get_params() == {"model": None, "size": 8}
     node["parameters"]["height"] = 1
-    with pytest.raises(Unreadable, match="'height' is no parameter of Nested"):
+    with pytest.raises(Unreadable, match="'height' is not a parameter of Nested"):
         Decoder([]).decode(node)
 
 
 @pytest.mark.usefixtures("registered")
 @pytest.mark.parametrize("name", ["shout", "__class__", "__dict__", "a b"])
 def test_no_attribute_may_stand_before_what_the_class_has(name):
-    with pytest.raises(Unreadable, match="is no attribute of Plain"):
+    with pytest.raises(Unreadable, match="is not an attribute of Plain"):
         Decoder([]).decode({"is": "Plain", "of": {name: 1}})
 
 
@@ -187,19 +187,19 @@ def test_no_attribute_may_stand_before_what_the_class_has(name):
     [
         ([1], "has no type"),
         ({"is": "list"}, "has no type"),
-        ({"is": "list", "of": [], "by": 1}, "unknown part 'by'"),
-        ({"is": "Popen", "of": {"args": "true"}}, "'Popen' is a type that is unknown here"),
-        ({"is": "os.system", "of": {}}, "is a type that is unknown here"),
-        ({"is": "list", "of": {}}, "a list was expected"),
-        ({"is": "float", "of": "1e9"}, "is no number"),
-        ({"is": "dict", "of": [[1]]}, "is no pair"),
-        ({"is": "dict", "of": [[1, 2], [1, 3]]}, "a key twice"),
-        ({"is": "array", "of": 1}, "there is no array 1"),
-        ({"is": "array", "of": -1}, "there is no array -1"),
-        ({"is": "array", "of": True}, "a int was expected"),
-        ({"is": "records", "of": 0}, "of another kind"),
-        ({"is": "list", "of": [{"is": "array", "of": 0}] * 2}, "there is no array 0, or it is"),
-        ({"is": "scalar", "of": ["O", 1]}, "of the type 'O'"),
+        ({"is": "list", "of": [], "by": 1}, "unknown key 'by'"),
+        ({"is": "Popen", "of": {"args": "true"}}, "'Popen' is an unknown type"),
+        ({"is": "os.system", "of": {}}, "is an unknown type"),
+        ({"is": "list", "of": {}}, "type list was expected"),
+        ({"is": "float", "of": "1e9"}, "is not a number"),
+        ({"is": "dict", "of": [[1]]}, "is not a pair"),
+        ({"is": "dict", "of": [[1, 2], [1, 3]]}, "the same key twice"),
+        ({"is": "array", "of": 1}, "array 1 does not exist"),
+        ({"is": "array", "of": -1}, "array -1 does not exist"),
+        ({"is": "array", "of": True}, "type int was expected"),
+        ({"is": "records", "of": 0}, "the wrong kind"),
+        ({"is": "list", "of": [{"is": "array", "of": 0}] * 2}, "array 0 does not exist or is used"),
+        ({"is": "scalar", "of": ["O", 1]}, "the unsupported type 'O'"),
     ],
     ids=lambda value: type(value).__name__,
 )
@@ -209,7 +209,7 @@ def test_values_that_nobody_wrote_are_refused(node, message):
 
 
 def test_arrays_that_belong_to_nothing_are_refused():
-    with pytest.raises(Unreadable, match="belong to nothing"):
+    with pytest.raises(Unreadable, match="arrays that no value uses"):
         Decoder([np.zeros(1)]).finish()
 
 
@@ -218,7 +218,7 @@ def test_a_forged_random_state_is_refused():
     node = encoder.encode(np.random.RandomState(1))
     text = str(node).replace("['pos', 624]", "['pos', 10**9]")
     assert "10**9" in text
-    with pytest.raises(Unreadable, match="no such position"):
+    with pytest.raises(Unreadable, match="not between 0 and 624"):
         Decoder(encoder.arrays).decode(eval(text))  # what was encoded just now, with one change
 
 
@@ -236,10 +236,10 @@ def test_names_in_files_are_taken_once(monkeypatch):
         with pytest.raises(ValueError, match="name="):
             register(Place, name)
     register(Place, "Spot")
-    with pytest.raises(ValueError, match="stands for another class"):
+    with pytest.raises(ValueError, match="is the name of another class"):
         register(Spot)
     namesake = type("Place", (), {"__module__": "elsewhere", "__qualname__": Place.__qualname__})
-    with pytest.raises(ValueError, match="stands for another class"):
+    with pytest.raises(ValueError, match="is the name of another class"):
         register(namesake, "Spot")
     again = type("Place", (), {"__module__": __name__, "__qualname__": Place.__qualname__})
     assert name_of(register(again, "Spot")) == "Spot"

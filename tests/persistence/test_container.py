@@ -93,12 +93,12 @@ def test_any_end_cut_off_or_added_is_noticed(whole, draw):
 def test_other_bytes_are_no_model(whole, data, zipped):
     path = whole[1]
     path.write_bytes(b"PK\x03\x04" + data if zipped else data)
-    assert "no file of a MIST model" in refused(path)
+    assert "not a MIST model file" in refused(path)
 
 
 def test_another_zip_is_no_model(tmp_path):
     np.savez(tmp_path / "data.npz", X=np.zeros(3))
-    assert "this is no file of a MIST model" in refused(tmp_path / "data.npz")
+    assert "this is not a MIST model file" in refused(tmp_path / "data.npz")
 
 
 def test_files_that_cannot_be_read_are_errors_of_the_system(tmp_path):
@@ -290,38 +290,38 @@ def no_model(members, header):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (drop, "member 'arrays/0.npy' is not there"),
-        (drop_header, "odd member 'other.json'"),
+        (drop, "member 'arrays/0.npy' is missing"),
+        (drop_header, "unexpected member 'other.json'"),
         (broken_header, "damaged"),
         (deep_header, "damaged"),
-        (nan_header, "NaN is no value"),
+        (nan_header, "NaN is not allowed"),
         (add, "member 'arrays/9.npy' is not listed"),
-        (add_odd, "the odd member '../evil.npy'"),
-        (add_absolute, "the odd member '/etc/passwd'"),
-        (add_folder, "the odd member 'arrays/'"),
-        (add_again, "a member twice"),
+        (add_odd, "the unexpected member '../evil.npy'"),
+        (add_absolute, "the unexpected member '/etc/passwd'"),
+        (add_folder, "the unexpected member 'arrays/'"),
+        (add_again, "the same member twice"),
         (list_more, "member 'arrays/"),
-        (newer, "has version 2 of the format, and this MIST reads up to 1"),
-        (no_library, "does not say which MIST has written"),
-        (odd_library, "does not say which MIST has written"),
-        (odd_version, "unknown version 'one'"),
+        (newer, "has format version 2, but this MIST reads versions up to 1"),
+        (no_library, "does not say which version of MIST wrote"),
+        (odd_library, "does not say which version of MIST wrote"),
+        (odd_version, "unknown format version 'one'"),
         (other_format, "unknown format"),
-        (longer, "does not fill its shape"),
-        (shorter, "does not fill its shape"),
-        (larger_than_told, "not as large as the header says"),
-        (other_shape, "another type or shape"),
-        (other_type, "another type or shape"),
-        (pickled, "values of the type object"),
+        (longer, "has more or fewer bytes than its shape needs"),
+        (shorter, "has more or fewer bytes than its shape needs"),
+        (larger_than_told, "differs from the header"),
+        (other_shape, "differs in type or shape"),
+        (other_type, "differs in type or shape"),
+        (pickled, "values of the unsupported type object"),
         (no_npy, "damaged"),
         (no_end, "damaged: ('EOF in multi-line statement'"),
         (odd_indent, "damaged: unindent"),
-        (below_zero, "damaged: the shape (-2, -1) is none"),
-        (no_unicode, "damaged: a text is no Unicode"),
+        (below_zero, "damaged: the shape (-2, -1) is negative"),
+        (no_unicode, "damaged: a text is not Unicode"),
         (long_value, r"'\x1bxxx"),
-        (huge, "does not fill its shape"),
-        (other_classes, "other classes"),
+        (huge, "has more or fewer bytes than its shape needs"),
+        (other_classes, "are not those of the model"),
         (other_class, "class that the header names"),
-        (no_model, "no model"),
+        (no_model, "not a model"),
     ],
     ids=lambda value: getattr(value, "__name__", ""),
 )

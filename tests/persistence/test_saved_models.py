@@ -160,7 +160,7 @@ def test_what_is_attached_comes_back(path):
 
 
 def test_a_value_is_no_model(path):
-    with pytest.raises(TypeError, match=r"a dict is no model; give .* as attachment"):
+    with pytest.raises(TypeError, match=r"a dict is not a model; save .* as the attachment"):
         save({"row": 1}, path)
     assert not path.exists()
 

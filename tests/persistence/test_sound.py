@@ -398,7 +398,7 @@ def test_trials_are_looked_at(tmp_path):
     ):
         model._state.trials.pop(7, None)
         change()
-        with pytest.raises(ValueError, match="not sound"):
+        with pytest.raises(ValueError, match="not valid"):
             check_sound(model)
 
 
@@ -448,7 +448,7 @@ def test_a_forged_encoder_is_refused(change, tmp_path):
     assert mist.load(path).transform_one({"coat": "long"})["coat=long"] == 1.0
     change(model)
     save(model, path)
-    with pytest.raises(ValueError, match=r"forged\.mist: the model in it is not sound: "):
+    with pytest.raises(ValueError, match=r"forged\.mist: the model in the file is not valid: "):
         mist.load(path)
 
 
@@ -459,7 +459,7 @@ def test_a_pipeline_without_one_of_its_parts_is_refused(parts):
     model = StreamPipeline(model=NCM())
     check_sound(model)
     vars(model).update(parts)
-    with pytest.raises(ValueError, match="not sound: "):
+    with pytest.raises(ValueError, match="not valid: "):
         check_sound(model)
 
 

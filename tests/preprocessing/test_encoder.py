@@ -211,7 +211,7 @@ def test_running_standardisation_goes_on_over_batches():
 @pytest.mark.parametrize(
     ("table", "match"),
     [
-        ({"size": [2.0, "huge"]}, "'size' held numbers so far and holds the text 'huge' at row 1"),
+        ({"size": [2.0, "huge"]}, "'size' held numbers so far but holds the text 'huge' at row 1"),
         ({"size": [2.0, np.inf]}, "infinity at row 1, column 'size'"),
         ({"size": [1e200]}, "too large to be squared, at row 0, column 'size'"),
         ({"coat": ["b", "c", "d"]}, r"'coat' has more than 3 different texts at row 2.*hashing="),

@@ -1,4 +1,4 @@
-"""A labelled table with its names and its origin."""
+"""The container of a data set: rows, labels, names and origin."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True, eq=False)
 class Dataset:
-    """A labelled table, the names in it and where it comes from.
+    """A labelled table with its names and its origin.
 
     Examples
     --------
@@ -26,7 +26,7 @@ class Dataset:
     """Rows, shape (n, d)."""
 
     y: NDArray[Any]
-    """Labels, shape (n,); K different ones."""
+    """Labels, shape (n,), with K different values."""
 
     feature_names: tuple[str, ...]
     """Names of the d columns."""
@@ -35,16 +35,16 @@ class Dataset:
     """Names of the K classes, in label order: those of ``numpy.unique(y)``."""
 
     categorical: NDArray[np.bool_]
-    """Columns that hold nothing but 0 and 1, shape (d,)."""
+    """Whether each column holds only 0 and 1, shape (d,)."""
 
     source: str
-    """Where the table comes from."""
+    """Origin of the table."""
 
     licence: str
-    """Terms under which it may be used."""
+    """Terms of use."""
 
     citation: str = ""
-    """What to cite when using it; empty for what this package makes itself."""
+    """What to cite when using it; empty for generated sets."""
 
     n_train: int | None = None
-    """The first so many rows are the customary training part; None where there is no such part."""
+    """Rows of the customary training part, which come first; None without such a part."""

@@ -1,4 +1,4 @@
-"""Fetching data sets through scikit-learn and keeping them as ``.npz`` files."""
+"""Downloading data sets through scikit-learn and storing them as ``.npz`` files."""
 
 import tempfile
 import threading
@@ -38,18 +38,18 @@ def download(entry: Entry) -> Path:
     Returns
     -------
     Path
-        The new file. It appears only once it is complete and was found to have the rows, columns,
-        labels and class counts of the registry.
+        The new file. It is only created after its rows, columns, labels and class counts were
+        found to be those of the registry.
 
     Raises
     ------
     DatasetError
-        If there is no public copy for scikit-learn, the network or the server fails, or something
-        else came than what was asked for.
+        If there is no public copy for scikit-learn, the network or the server fails, or the
+        downloaded data differ from the registry.
     """
     if entry.download is None:
         raise DatasetError(
-            f"data set {entry.name!r} is not here, and scikit-learn knows no public copy: put "
+            f"data set {entry.name!r} is not here, and scikit-learn has no public copy: put "
             f"{entry.file} into {expected_places(entry)}; original source: {entry.source}"
         )
     target = cache_folder() / entry.file
@@ -60,20 +60,20 @@ def download(entry: Entry) -> Path:
             _progress(f"{entry.title} from {entry.download}", Path(folder)),
             warnings.catch_warnings(),
         ):
-            # scikit-learn warns at every retry; the error at the end says it once.
+            # scikit-learn warns at every retry; the error at the end is enough.
             warnings.simplefilter("ignore")
             arrays = _fetch(entry, folder)
-    # Other people's servers and parsers: whatever goes wrong there, the user needs the way out.
+    # Servers and parsers may raise any error, for which the user needs the remedy.
     except Exception as error:
         raise DatasetError(
-            f"data set {entry.name!r} is not here and could not be fetched from {entry.download} "
+            f"data set {entry.name!r} is not here, and {entry.download} did not deliver it "
             f"({type(error).__name__}: {error}): try again later, or put {entry.file} into "
             f"{expected_places(entry)}"
         ) from error
     wrong = differences(entry, arrays)
     if wrong:
         raise DatasetError(
-            f"{entry.download} delivered something else than data set {entry.name!r}: "
+            f"{entry.download} returned other data than data set {entry.name!r}: "
             f"{'; '.join(wrong)}; put {entry.file} into {expected_places(entry)}"
         )
     if entry.n_train is not None and _starts_with_training_part(entry, arrays["y"]):
@@ -90,7 +90,7 @@ def _fetch(entry: Entry, folder: str) -> dict[str, NDArray[Any]]:
         fetch = getattr(datasets, entry.fetcher)
         bunch = fetch(data_home=folder, n_retries=_RETRIES, delay=_PAUSE)
     else:
-        # The other parser needs pandas, and turns nominal columns into texts.
+        # The other parser needs pandas and returns nominal columns as texts.
         bunch = datasets.fetch_openml(
             data_id=entry.openml_id,
             data_home=folder,
@@ -113,11 +113,11 @@ def _fetch(entry: Entry, folder: str) -> dict[str, NDArray[Any]]:
 def _numbers(
     data: NDArray[Any], names: list[str], nominal: dict[str, list[str]]
 ) -> tuple[NDArray[np.float64], dict[str, NDArray[Any]]]:
-    """Turn a fetched table into numbers and the texts that some of them stand for."""
+    """Convert a downloaded table to numbers, and return the texts of nominal columns."""
     if data.dtype != object:
         table = np.array(data, dtype=np.float64)
         for name in set(names) & set(nominal):
-            # Codes 0, 1, ... of a nominal column whose values are numbers.
+            # The column has codes 0, 1, ... for nominal values that are numbers.
             column = names.index(name)
             values = np.array(nominal[name], dtype=np.float64)
             table[:, column] = values[table[:, column].astype(int)]
@@ -135,7 +135,7 @@ def _numbers(
 
 
 def _labels(entry: Entry, target: NDArray[Any]) -> NDArray[np.uint8]:
-    """Translate class names, or numbers of classes, into the labels of the registry."""
+    """Convert class names or class numbers to the labels of the registry."""
     first = entry.labels[0]
     shift = 0 if entry.openml_first is None else entry.openml_first - first
     by_text = {str(label + shift): label for label in entry.labels}
@@ -145,7 +145,7 @@ def _labels(entry: Entry, target: NDArray[Any]) -> NDArray[np.uint8]:
     texts, codes = np.unique([_tidy(value) for value in target], return_inverse=True)
     unknown = [text for text in texts.tolist() if text not in by_text]
     if unknown:
-        raise ValueError(f"class {unknown[0]!r} is none of {', '.join(by_text)}")
+        raise ValueError(f"class {unknown[0]!r} is not one of {', '.join(by_text)}")
     return np.array([by_text[text] for text in texts.tolist()], dtype=np.uint8)[codes]
 
 
@@ -155,7 +155,7 @@ def _tidy(value: Any) -> str:
 
 
 def _smallest(table: NDArray[np.float64]) -> NDArray[Any]:
-    """Store whole numbers in the smallest type that holds them."""
+    """Convert whole numbers to the smallest type that holds them."""
     for kind in (np.uint8, np.int16, np.int32):
         limits = np.iinfo(kind)
         if table.min() >= limits.min and table.max() <= limits.max:
@@ -172,7 +172,7 @@ def _starts_with_training_part(entry: Entry, y: NDArray[Any]) -> bool:
 
 @contextmanager
 def _progress(title: str, folder: Path) -> Iterator[None]:
-    """Show the bytes that have come so far; scikit-learn itself reports nothing."""
+    """Show the number of downloaded bytes, which scikit-learn does not report."""
     from rich.console import Console
     from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeElapsedColumn
 
@@ -207,6 +207,6 @@ def _size(folder: Path) -> int:
     for path in folder.rglob("*"):
         try:
             total += path.stat().st_size
-        except OSError:  # moved away meanwhile
+        except OSError:  # moved in the meantime
             continue
     return total

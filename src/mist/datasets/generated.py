@@ -1,4 +1,4 @@
-"""Named synthetic sets: a generator, its frozen settings, a seed."""
+"""Named synthetic sets: a generator with fixed settings, and a seed."""
 
 from collections.abc import Callable
 from typing import Any
@@ -21,7 +21,7 @@ from mist.datasets.stress import (
 from mist.datasets.synthetic import make_gaussian_classes, make_multimodal
 
 _SIGMA = {"spread": 0.3}
-"""Of all sets of round Gaussians: the paper states it for the random-means streams."""
+"""For all sets of round Gaussians: the value in the paper for random-means streams."""
 
 _GENERATORS: dict[str, tuple[Callable[..., tuple[NDArray[Any], NDArray[Any]]], dict[str, Any]]] = {
     "synth10": (make_gaussian_classes, _SIGMA),
@@ -50,7 +50,7 @@ def generate(entry: Entry, rows: int | None, seed: int, n_classes: int | None) -
     entry : Entry
         A registry entry of kind "generated".
     rows : int or None
-        Rows n; by default as many a class as in the registry.
+        Rows n; by default as many per class as in the registry.
     seed : int
         Seed of the generator.
     n_classes : int or None
@@ -59,7 +59,7 @@ def generate(entry: Entry, rows: int | None, seed: int, n_classes: int | None) -
     Returns
     -------
     Dataset
-        Rows as the generator orders them.
+        Rows in the order of the generator.
 
     Raises
     ------

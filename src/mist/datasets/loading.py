@@ -28,35 +28,35 @@ def load(
     n_classes: int | None = None,
     per_class: int | None = None,
 ) -> Dataset:
-    r"""Load a data set by name, and fetch it if need be.
+    r"""Load a data set by name; download it if necessary.
 
     Three sets are bundled with scikit-learn and the synthetic ones are made from a seed. All others
-    are ``.npz`` files, looked for in the folder named by the environment variable ``MIST_DATA`` and
-    then in the user's cache folder (``$XDG_CACHE_HOME/mist`` or ``~/.cache/mist``,
-    ``%LOCALAPPDATA%\mist`` on Windows). What is in neither is downloaded through scikit-learn,
-    where there is a public copy, and kept in the cache folder.
+    are ``.npz`` files, searched in the folder named by the environment variable ``MIST_DATA`` and
+    then in the cache folder of the user (``$XDG_CACHE_HOME/mist`` or ``~/.cache/mist``,
+    ``%LOCALAPPDATA%\mist`` on Windows). A file that is in neither is downloaded through
+    scikit-learn, if it has a public copy, and stored in the cache folder.
 
     Parameters
     ----------
     name : str
         One of `mist.datasets.REGISTRY`.
     rows : int or None, default=None
-        Use only so many rows. Of a real set they are drawn with `seed`, without replacement, and
-        kept in the order of the table; a synthetic set is made in this size.
+        Number of rows to use. Rows of a real set are drawn with `seed`, without replacement, and
+        stay in the order of the table; a synthetic set is made in this size.
     seed : int or None, default=None
-        Seed of the rows drawn, or of the synthetic set (there 0 by default). With `pca` also of
-        the stream whose head the components are fitted on.
+        Seed of the drawn rows, or of the synthetic set (there 0 by default). With `pca` also of
+        the stream on whose first rows the components are fitted.
     pca : int or None, default=None
-        Only "mnist" and "fashion_mnist": divide by 255 and keep so many principal components,
-        fitted on the first 1,000 training rows of the first two classes and frozen. With a `seed`
-        those are the first rows of ``ClassIncrementalStream(X, y, seed=seed)``, without one the
-        first rows of the customary training part.
+        Only "mnist" and "fashion_mnist": divide by 255 and keep this number of principal
+        components, fitted once on the first 1,000 training rows of the first two classes. With a
+        `seed` these are rows of ``ClassIncrementalStream(X, y, seed=seed)``, without one rows of
+        the customary training part.
     basic : bool, default=False
         Only "hapt": keep the six basic activities, labels 1 to 6.
     n_classes : int or None, default=None
         Only "random_means": classes K.
     per_class : int or None, default=None
-        Only real sets, and not with `rows`: use only the first so many rows of each class, or all
+        Only real sets, and not with `rows`: number of first rows of each class to use; all rows
         of a class that has fewer.
 
     Returns
@@ -67,14 +67,14 @@ def load(
     Raises
     ------
     ValueError
-        If there is no such data set, an option does not apply to it or is out of range.
+        If there is no such data set, or an option does not apply to it or is out of range.
     DatasetError
-        If the set is not here and cannot be fetched, or its file is damaged.
+        If the set is absent and cannot be downloaded, or its file is damaged.
 
     Warns
     -----
     UserWarning
-        If a file found differs from the reference copy, by its checksum, shape or class counts.
+        If a file differs from the reference copy in its checksum, shape or class counts.
 
     Examples
     --------
@@ -97,7 +97,7 @@ def load(
     if per_class is not None:
         if rows is not None or per_class < 1:
             raise ValueError(
-                f"per_class={per_class} must be at least 1 and cannot go with rows={rows}"
+                f"per_class={per_class} must be at least 1 and cannot be used with rows={rows}"
             )
         keep = keep[_place_in_class(y[keep]) < per_class]
     if rows is not None:
@@ -149,7 +149,7 @@ def _from_file(entry: Entry) -> dict[str, NDArray[Any]]:
     arrays = read(path)
     wrong = verify(entry, path, arrays)
     if arrays["X"].ndim != 2 or arrays["y"].shape != arrays["X"].shape[:1]:
-        raise DatasetError(f"{path} is no table of labelled rows: {'; '.join(wrong)}")
+        raise DatasetError(f"{path} is not a table of labelled rows: {'; '.join(wrong)}")
     if wrong:
         warnings.warn(
             f"{path} is not the reference copy of data set {entry.name!r}: {'; '.join(wrong)}",
@@ -160,7 +160,7 @@ def _from_file(entry: Entry) -> dict[str, NDArray[Any]]:
 
 
 def _place_in_class(y: NDArray[Any]) -> NDArray[np.intp]:
-    """How many rows of the same class are before each row."""
+    """Number of rows of the same class before each row."""
     order = np.argsort(y, kind="stable")
     _, first, counts = np.unique(y[order], return_index=True, return_counts=True)
     place = np.empty(len(y), dtype=np.intp)
@@ -180,7 +180,7 @@ def _drawn(entry: Entry, keep: NDArray[Any], rows: int, seed: int | None) -> NDA
 def _columns(
     entry: Entry, arrays: dict[str, NDArray[Any]], keep: NDArray[Any]
 ) -> tuple[NDArray[np.float64], tuple[str, ...], NDArray[np.bool_]]:
-    """Scale the stored columns and spread codes of texts over 0/1 columns."""
+    """Scale the stored columns and one-hot encode codes of texts."""
     stored = arrays["X"]
     X = (stored if len(keep) == len(stored) else stored[keep]) * np.asarray(
         arrays.get("scale", 1.0), dtype=np.float64
@@ -188,7 +188,7 @@ def _columns(
     names = [str(name) for name in arrays.get("features", np.array(entry.feature_names))]
     if len(names) != X.shape[1]:
         names = [f"x{column}" for column in range(X.shape[1])]
-    # UCI's names for the HAR features repeat: one name stands for three axes.
+    # The UCI names of HAR features are not unique: three axes have the same name.
     often = {name for name, count in Counter(names).items() if count > 1}
     names = [f"{name} [{i}]" if name in often else name for i, name in enumerate(names)]
     blocks, titles, categorical = [], [], []

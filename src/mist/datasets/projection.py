@@ -1,4 +1,4 @@
-"""A principal component analysis fitted once, on the head of a stream, and frozen."""
+"""Principal components that are fitted once, on the first rows of a stream."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,9 +21,8 @@ def head_of_stream(
     n_train : int or None
         Training rows, if no seed is given.
     seed : int or None
-        Seed of the split and of the order of the stream that
-        ``mist.evaluation.ClassIncrementalStream(X, y, seed=seed)`` makes. None for the rows of the
-        customary training part in the order of the table.
+        Seed of ``mist.evaluation.ClassIncrementalStream(X, y, seed=seed)``, for its split and
+        order. None for the rows of the customary training part in the order of the table.
 
     Returns
     -------
@@ -61,7 +60,7 @@ def project(
     Raises
     ------
     ValueError
-        If there are not so many components.
+        If ``n_components`` is out of range.
     """
     from sklearn.decomposition import PCA
 

@@ -1,6 +1,6 @@
-"""The table of all named data sets: what they are, what they must look like, where they come from.
+"""Registry of all named data sets: description, expected content and origin.
 
-Facts only; nothing is loaded or imported here.
+The registry holds only facts; it loads and imports no data.
 """
 
 import string
@@ -15,7 +15,7 @@ Kind = Literal["bundled", "file", "generated"]
 
 @dataclass(frozen=True, kw_only=True)
 class Entry:
-    """What is known of one data set before it is loaded.
+    """The facts about a data set before it is loaded.
 
     Examples
     --------
@@ -35,7 +35,7 @@ class Entry:
     """Bundled with scikit-learn, an ``.npz`` file, or generated from a seed."""
 
     rows: int
-    """Rows of the table; of a generated one, unless asked for another number."""
+    """Rows of the table; for a generated set, the default number."""
 
     columns: int
     """Columns of the stored table."""
@@ -44,28 +44,28 @@ class Entry:
     """Names of the classes, in label order."""
 
     labels: Sequence[int] = ()
-    """Labels of the classes; 0 to K - 1 where not given."""
+    """Labels of the classes; 0 to K - 1 if not given."""
 
     counts: tuple[int, ...] | None = None
-    """Rows of each class; None if unknown, or if they are as equal as can be."""
+    """Rows of each class; None if unknown or as equal as possible."""
 
     n_train: int | None = None
     """Rows of the customary training part, which come first."""
 
     train_counts: tuple[int, ...] | None = None
-    """Rows of each class in the training part: a copy in another order can be told by them."""
+    """Rows of each class in the training part, to detect a copy in another order."""
 
     columns_0_1: Sequence[int] = ()
-    """Positions of the stored columns that hold nothing but 0 and 1."""
+    """Positions of the stored columns that hold only 0 and 1."""
 
     feature_names: tuple[str, ...] = ()
-    """Names of the stored columns, where the file does not say."""
+    """Names of the stored columns, if the file does not have them."""
 
     pixels: bool = False
-    """Whether the columns are grey values 0 to 255 of an image."""
+    """Whether the columns are grey values of an image, 0 to 255."""
 
     source: str
-    """Where the table comes from."""
+    """Origin of the table."""
 
     licence: str
     """Terms of use, as far as known."""
@@ -74,7 +74,7 @@ class Entry:
     """What to cite."""
 
     note: str = ""
-    """What a user has to know before comparing figures."""
+    """What a user must know before comparing results."""
 
     file: str = ""
     """Name of the ``.npz`` file."""
@@ -86,13 +86,13 @@ class Entry:
     """Number of the set on OpenML, if it is downloaded from there."""
 
     openml_first: int | None = None
-    """Number of the first class on OpenML, where it is not our first label."""
+    """Number of the first class on OpenML, if it is not our first label."""
 
     fetcher: str | None = None
-    """Function of ``sklearn.datasets`` that downloads it, if not from OpenML."""
+    """Function of ``sklearn.datasets`` that downloads it, if it is not from OpenML."""
 
     version: int | None = None
-    """Of a generator: the same version, seed and sizes give the same bytes."""
+    """Version of a generator: the same version, seed and sizes give the same bytes."""
 
     def __post_init__(self) -> None:
         """Fill in the labels."""
@@ -106,7 +106,7 @@ class Entry:
 
     @property
     def download(self) -> str | None:
-        """Where it is downloaded from; None if there is no public copy for scikit-learn."""
+        """Source of the download; None if there is no public copy for scikit-learn."""
         if self.openml_id is not None:
             return f"OpenML {self.openml_id}"
         return f"sklearn.datasets.{self.fetcher}" if self.fetcher else None
@@ -448,7 +448,7 @@ _FILES = (
         citation="J. L. Reyes-Ortiz, L. Oneto, A. Sama, X. Parra, D. Anguita, Transition-aware "
         "human activity recognition using smartphones, Neurocomputing 171 (2016), 754-767",
         note="Not the published feature matrix: windows, labels, split and order are UCI's, the "
-        "561 features were computed anew. With basic=True the six activities of HAR: 10,411 rows "
+        "561 features were recomputed. With basic=True the six activities of HAR: 10,411 rows "
         "where HAR itself has 10,299.",
         file="hapt561.npz",
         sha256="6c77db8757d86867690d43f5c9eba8227a89b04457b520749cfbbc11eb87b357",
@@ -544,7 +544,7 @@ REGISTRY: dict[str, Entry] = {entry.name: entry for entry in (*_BUNDLED, *_FILES
 
 
 def find_entry(name: str) -> Entry:
-    """Look a name up in the registry.
+    """Find the entry with a name.
 
     Parameters
     ----------
@@ -554,7 +554,7 @@ def find_entry(name: str) -> Entry:
     Returns
     -------
     Entry
-        Its facts.
+        The entry.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Draws that the generators of synthetic classes share."""
+"""Random draws and checks for the generators of synthetic classes."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,7 @@ def check_counts(**counts: int) -> None:
 
 
 def check_positive(**values: float) -> None:
-    """Refuse lengths and scales that are not above 0."""
+    """Refuse values that are not above 0."""
     for name, value in values.items():
         if not value > 0:
             raise ValueError(f"{name}={value} must be above 0")

@@ -1,4 +1,4 @@
-"""Where data set files are, how they are read and written, and whether they are the right ones."""
+"""Finding, reading, writing and verifying the files of data sets."""
 
 import hashlib
 import os
@@ -19,13 +19,13 @@ ENVIRONMENT = "MIST_DATA"
 """Environment variable that names a folder of ``.npz`` files."""
 
 DOWNLOADED = "origin"
-"""Key in the files that this package writes: where the data were downloaded from."""
+"""Key in the files that this package writes: the source of the download."""
 
 Arrays = Mapping[str, NDArray[Any]]
 
 
 class DatasetError(OSError):
-    """A data set is not here and cannot be fetched, or its file cannot be used.
+    """A data set is absent and cannot be downloaded, or its file cannot be used.
 
     Examples
     --------
@@ -42,7 +42,7 @@ def data_folder() -> Path | None:
 
 
 def cache_folder() -> Path:
-    r"""Return the user's cache folder for data sets, which need not exist yet.
+    r"""Return the cache folder of the user for data sets, which need not exist yet.
 
     Returns
     -------
@@ -55,14 +55,14 @@ def cache_folder() -> Path:
         If there is no home folder.
     """
     named = os.environ.get("LOCALAPPDATA" if sys.platform == "win32" else "XDG_CACHE_HOME", "")
-    # The XDG specification: a relative path is to be ignored.
+    # The XDG specification says that a relative path must be ignored.
     if named and Path(named).is_absolute():
         return Path(named) / "mist"
     try:
         return Path.home() / ".cache" / "mist"
     except RuntimeError:
         raise DatasetError(
-            f"there is no home folder to keep data sets in: let {ENVIRONMENT} name a folder"
+            f"there is no home folder for data sets: set {ENVIRONMENT} to a folder"
         ) from None
 
 
@@ -77,7 +77,7 @@ def locate(entry: Entry) -> tuple[str, Path] | None:
     Returns
     -------
     tuple of str and Path, or None
-        ``"MIST_DATA"`` or ``"cache"`` and the path; None if it is in neither.
+        ``"MIST_DATA"`` or ``"cache"``, and the path; None if the file is in neither.
     """
     for place, find in ((ENVIRONMENT, data_folder), ("cache", cache_folder)):
         folder = find()
@@ -87,7 +87,7 @@ def locate(entry: Entry) -> tuple[str, Path] | None:
 
 
 def expected_places(entry: Entry) -> str:
-    """Say where the file of a data set may lie."""
+    """Return a text with the folders that may hold the file of a data set."""
     named = data_folder()
     chosen = f"{named}" if named else "not set"
     return f"the folder named by {ENVIRONMENT} ({chosen}) or {cache_folder()}"
@@ -134,14 +134,14 @@ def read(path: Path) -> dict[str, NDArray[Any]]:
 
 
 def write(path: Path, arrays: Arrays) -> None:
-    """Write a data set file so that nobody ever sees half of it.
+    """Write a data set file completely or not at all.
 
     Parameters
     ----------
     path : Path
-        The file; its folder is made if need be.
+        The file; a missing folder is created.
     arrays : mapping of str to ndarray
-        What goes into it.
+        Its arrays.
     """
     named: dict[str, Any] = dict(arrays)
     with replacing(path) as file:
@@ -149,19 +149,19 @@ def write(path: Path, arrays: Arrays) -> None:
 
 
 def differences(entry: Entry, arrays: Arrays) -> list[str]:
-    """Compare a table with what the registry says of it.
+    """Compare a table with its entry in the registry.
 
     Parameters
     ----------
     entry : Entry
-        The facts.
+        The entry.
     arrays : mapping of str to ndarray
         ``X`` and ``y``.
 
     Returns
     -------
     list of str
-        What differs, expected and found; empty if nothing does.
+        Expected and found values that differ; empty if none do.
     """
     X, y = arrays["X"], arrays["y"]
     found = []
@@ -178,23 +178,23 @@ def differences(entry: Entry, arrays: Arrays) -> list[str]:
 
 
 def verify(entry: Entry, path: Path, arrays: Arrays) -> list[str]:
-    """Compare a file with the reference copy, by checksum where that applies, else by content.
+    """Compare a file with the reference copy, by checksum if possible, else by content.
 
     Parameters
     ----------
     entry : Entry
-        The facts.
+        The entry.
     path : Path
         The file.
     arrays : mapping of str to ndarray
-        What was read from it.
+        The arrays in it.
 
     Returns
     -------
     list of str
-        What differs, expected and found; empty if nothing does.
+        Expected and found values that differ; empty if none do.
     """
-    # A download packs the same values into other bytes.
+    # A downloaded file has the same values in other bytes.
     if entry.sha256 is not None and DOWNLOADED not in arrays:
         found = checksum(path)
         if found == entry.sha256:

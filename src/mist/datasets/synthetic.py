@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 from mist.datasets.sampling import balanced_labels, check_counts
 
 _MODE_DISTANCE = 6.0
-"""Distance of the two closest modes in standard deviations: their rows hardly overlap."""
+"""Distance of the two closest modes in standard deviations: they hardly overlap."""
 
 
 def make_gaussian_classes(
@@ -70,8 +70,8 @@ def make_multimodal(
 
     Every mode is a round Gaussian of unit variance. Their centres point in random directions and
     are scaled so that the closest two of all classes are 6 standard deviations apart. One Gaussian
-    a class cannot describe such classes. This is the setting of the paper's Multimodal stress test
-    (there K = 8, d = 10 and 3 modes); the paper does not state the distance of the modes.
+    per class cannot describe such classes. This is the setting of the Multimodal stress test of
+    the paper (there K = 8, d = 10, 3 modes), which does not state the distance of the modes.
 
     Parameters
     ----------
@@ -116,7 +116,7 @@ def make_multimodal(
 def _spaced_centres(
     n_centres: int, n_features: int, rng: np.random.Generator
 ) -> NDArray[np.float64]:
-    """Draw random centres, the closest two of which are `_MODE_DISTANCE` apart."""
+    """Draw random centres whose closest pair is `_MODE_DISTANCE` apart."""
     centres = rng.standard_normal((n_centres, n_features))
     if n_centres == 1:
         return centres

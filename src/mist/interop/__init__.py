@@ -1,4 +1,4 @@
 """MIST with other libraries: `mist.interop.river`, `mist.interop.capymoa`, `mist.interop.dask`.
 
-Each module needs its library, and loads it; this package loads none.
+Each module needs and imports its library; this package imports none.
 """

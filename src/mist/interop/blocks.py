@@ -1,4 +1,4 @@
-"""What Dask and Parquet hand over, as blocks of rows that are read one at a time."""
+"""Data of Dask and Parquet as blocks of rows that are read one at a time."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ __all__ = ["Block", "Cut", "as_blocks", "cuts_of", "read"]
 
 
 class Block(NamedTuple):
-    """Rows that are read together: a row group of a Parquet file, or a partition.
+    """Rows that are read together: a row group of a Parquet file or a partition.
 
     Attributes
     ----------
     rows : int
-        How many.
+        Number of rows.
     source : object
-        Where they are: `RowGroup`, or something that Dask computes.
+        A `RowGroup`, or an object that Dask computes.
     """
 
     rows: int
@@ -36,7 +36,7 @@ class RowGroup(NamedTuple):
 
 
 class Cut(NamedTuple):
-    """Rows of a block, from ``start`` on and before ``stop``."""
+    """Rows ``start`` to ``stop`` (excluded) of a block."""
 
     block: int
     start: int
@@ -46,28 +46,28 @@ class Cut(NamedTuple):
 def as_blocks(
     data: Any, y: Any, target: Any, lengths: Callable[[Sequence[Any]], Sequence[int]]
 ) -> list[Block]:
-    """Find the blocks of some data, in order.
+    """Return the blocks of the data, in order.
 
     Parameters
     ----------
     data : path, sequence of paths, Dask data frame or Dask array
         As for `mist.interop.dask.fit_stream`.
     y : Dask array or None
-        The labels beside an array.
+        The labels of an array.
     target : str or None
         The label column of files and frames.
     lengths : callable
-        Counts the rows of delayed frames.
+        Returns the numbers of rows of delayed frames.
 
     Returns
     -------
     list of Block
-        Those without rows are left out.
+        Blocks without rows are left out.
 
     Raises
     ------
     ValueError
-        If there is no Parquet file or no such column, or what is needed beside the data is missing.
+        If a Parquet file, the label column or one of `y` and `target` is missing.
     """
     files = _paths(data)
     if (y is None) == (target is None) or (files and y is not None):
@@ -88,7 +88,7 @@ def as_blocks(
 
 
 def _paths(data: Any) -> list[Path]:
-    """The Parquet files that are meant, in order; none if the data are no paths."""
+    """The Parquet files of the paths, in order; empty if the data are not paths."""
     if isinstance(data, str | PathLike):
         data = [data]
     if not (isinstance(data, Sequence) and all(isinstance(f, str | PathLike) for f in data)):
@@ -112,12 +112,12 @@ def _row_groups(files: Sequence[Path], target: str) -> Iterator[Block]:
             with ParquetFile(path) as file:
                 names, metadata = file.schema_arrow.names, file.metadata
         except ArrowException as error:
-            raise ValueError(f"{path} is no Parquet file: {error}") from error
+            raise ValueError(f"{path} is not a Parquet file: {error}") from error
         if target not in names:
             raise ValueError(f"{path} has no column {target!r}: {names[:8]}")
         for number in range(metadata.num_row_groups):
             rows = metadata.row_group(number).num_rows
-            # Workers may stand in other folders.
+            # Workers may have other working directories.
             yield Block(rows, RowGroup(str(path.resolve()), number))
 
 
@@ -146,11 +146,11 @@ def read(block: Any, target: Any, start: int, stop: int) -> tuple[Any, Any]:
     Parameters
     ----------
     block : RowGroup, data frame, or tuple of arrays
-        As a worker gets it: a `Block.source`, computed.
+        The computed `Block.source`, on a worker.
     target : str or None
-        The label column, if it is among the columns.
+        The label column; None for a tuple.
     start, stop : int
-        Which rows.
+        First row, and the row after the last one.
     """
     if isinstance(block, RowGroup):
         from pyarrow.parquet import ParquetFile
@@ -165,7 +165,7 @@ def read(block: Any, target: Any, start: int, stop: int) -> tuple[Any, Any]:
 
 
 def cuts_of(blocks: Sequence[Block], first: int, last: int) -> list[Cut]:
-    """The rows from ``first`` on and before ``last``, block by block.
+    """The rows ``first`` to ``last`` (excluded), block by block.
 
     Examples
     --------

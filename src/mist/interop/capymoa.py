@@ -17,7 +17,7 @@ from mist.interop.options import SEED, constructor, options_of
 from mist.rows import Array
 
 try:
-    import capymoa  # noqa: F401 - starts the Java machine that its parts need
+    import capymoa  # noqa: F401 - starts the Java virtual machine
     from capymoa.base import Classifier
 except ImportError as error:
     raise ImportError(
@@ -27,7 +27,7 @@ except ImportError as error:
 __all__ = ["EstimatorClassifier", "MistClassifier", "MistForest"]
 
 _TWO = 2
-"""A nominal attribute of so many values is a 0/1 column as it stands."""
+"""A nominal attribute of two values is used as one 0/1 column."""
 
 
 class EstimatorClassifier(Classifier):
@@ -38,26 +38,26 @@ class EstimatorClassifier(Classifier):
     schema : capymoa.stream.Schema
         Attributes and labels of the stream.
     estimator : object
-        For example a `mist.MistClassifier` or one of `mist.baselines`. A clone of it learns.
+        For example a `mist.MistClassifier` or one of `mist.baselines`. A clone is trained.
     random_seed : int, default=1
-        Becomes the estimator's ``random_state``, unless that is set.
+        Sets the ``random_state`` of the estimator if that is None.
 
     Attributes
     ----------
     model : object
-        What learns. Its labels are indices into the schema's.
+        The trained estimator. Its labels are indices into the labels of the schema.
 
     Raises
     ------
     ValueError
-        If the schema is one for regression.
+        If the schema is for regression.
 
     Notes
     -----
-    A nominal attribute of more than two values becomes a 0/1 column a value, and one of two
-    values is such a column. An estimator with ``categorical_features`` is told which they are,
-    unless it says so itself, by numbers of columns after that. A row without a label teaches
-    nothing.
+    A nominal attribute of more than two values becomes one 0/1 column per value; one of two values
+    becomes one 0/1 column. If the ``categorical_features`` of the estimator are None, they are set
+    to these columns; otherwise they are column numbers after this encoding. Rows without a label
+    are not learnt.
 
     Examples
     --------
@@ -79,7 +79,7 @@ class EstimatorClassifier(Classifier):
 
     def __init__(self, schema: Any, estimator: Any, random_seed: int = 1) -> None:
         if not schema.is_classification():
-            raise ValueError("the schema is one for regression: give one whose target has labels")
+            raise ValueError("the schema is for regression: give one whose target has labels")
         super().__init__(schema, random_seed)
         self._values = _values(schema)
         self._n_labels = int(schema.get_num_classes())
@@ -123,7 +123,7 @@ class EstimatorClassifier(Classifier):
         Parameters
         ----------
         instance : capymoa.core.Instance
-            An instance; its label, if it has one, is not looked at.
+            An instance; its label is ignored.
 
         Returns
         -------
@@ -141,7 +141,7 @@ class EstimatorClassifier(Classifier):
         Parameters
         ----------
         instance : capymoa.core.Instance
-            An instance; its label, if it has one, is not looked at.
+            An instance; its label is ignored.
         """
         if not self._has_learnt():
             return None
@@ -161,7 +161,7 @@ class EstimatorClassifier(Classifier):
         return hasattr(self.model, "classes_")
 
     def _rows(self, X: Array) -> Array:
-        """Rows as the model takes them: each nominal attribute as 0/1 columns."""
+        """Rows for the model, with nominal attributes as 0/1 columns."""
         if max(self._values, default=0) <= _TWO:
             return X
         columns = []
@@ -179,7 +179,7 @@ class EstimatorClassifier(Classifier):
 
 
 def _values(schema: Any) -> list[int]:
-    """How many values each attribute but the target may have; 0 for a number."""
+    """Number of values of each attribute except the target; 0 for a numeric one."""
     header = schema.get_moa_header()
     places = [i for i in range(header.numAttributes()) if i != header.classIndex()]
     attributes = [header.attribute(i) for i in places]
@@ -187,12 +187,12 @@ def _values(schema: Any) -> list[int]:
 
 
 def _widths(values: list[int]) -> list[int]:
-    """How many columns each attribute becomes."""
+    """Number of columns of each encoded attribute."""
     return [n if n > _TWO else 1 for n in values]
 
 
 def _constructor_of(estimator: type) -> Callable[..., None]:
-    """An ``__init__`` with the options of an estimator behind what CapyMOA's learners take."""
+    """An ``__init__`` with the parameters of CapyMOA's learners and options of an estimator."""
 
     def set_up(self: Any, options: dict[str, Any]) -> None:
         schema, seed = options.pop("schema"), options.pop("random_seed")
@@ -207,14 +207,14 @@ def _constructor_of(estimator: type) -> Callable[..., None]:
 class MistClassifier(EstimatorClassifier):
     """Streaming decision tree for classes that keep arriving, as a classifier of CapyMOA.
 
-    Takes ``schema`` and ``random_seed`` (1 by default) as all learners of CapyMOA do, and as
+    Takes ``schema`` and ``random_seed`` (1 by default) like all learners of CapyMOA, and as
     keywords the parameters of `mist.MistClassifier`, with the same defaults; ``random_seed``
-    stands for its ``random_state``.
+    replaces its ``random_state``.
 
     Attributes
     ----------
     model : mist.MistClassifier
-        What learns; to look at: ``model.n_leaves_``, ``model.export_text()``.
+        The trained model, with for example ``model.n_leaves_`` and ``model.export_text()``.
 
     Examples
     --------
@@ -234,14 +234,14 @@ class MistClassifier(EstimatorClassifier):
 class MistForest(EstimatorClassifier):
     """Streaming forest for classes that keep arriving, as a classifier of CapyMOA.
 
-    Takes ``schema`` and ``random_seed`` (1 by default) as all learners of CapyMOA do, and as
-    keywords the parameters of `mist.MistForest`, with the same defaults; ``random_seed`` stands
-    for its ``random_state``.
+    Takes ``schema`` and ``random_seed`` (1 by default) like all learners of CapyMOA, and as
+    keywords the parameters of `mist.MistForest`, with the same defaults; ``random_seed`` replaces
+    its ``random_state``.
 
     Attributes
     ----------
     model : mist.MistForest
-        What learns.
+        The trained model.
     """
 
     __init__ = _constructor_of(forest.MistForest)

@@ -1,4 +1,4 @@
-"""Estimators of this library as batch classifiers of CapyMOA, which learn tensors.
+"""Estimators of this library as batch classifiers of CapyMOA, which take tensors.
 
 Needs CapyMOA with torch, and Java: ``pip install 'mist-tree[capymoa]' 'capymoa[torch]'``.
 """
@@ -28,21 +28,21 @@ class EstimatorBatchClassifier(EstimatorClassifier, BatchClassifier):
     schema : capymoa.stream.Schema
         Attributes and labels of the stream.
     estimator : object
-        For example a `mist.MistClassifier` or one of `mist.baselines`. A clone of it learns.
+        For example a `mist.MistClassifier` or one of `mist.baselines`. A clone is trained.
     random_seed : int, default=1
-        Becomes the estimator's ``random_state``, unless that is set.
+        Sets the ``random_state`` of the estimator if that is None.
 
     Attributes
     ----------
     model : object
-        What learns. Its labels are indices into the schema's.
+        The trained estimator. Its labels are indices into the labels of the schema.
 
     Notes
     -----
-    What is learnt is what `mist.interop.capymoa.EstimatorClassifier` learns row by row, bit for
-    bit, in less time. CapyMOA predicts a whole batch before it is learnt, so the prequential
-    accuracy depends on the size of the batches. Before anything is learnt all probabilities are
-    0, and CapyMOA takes label 0 for the answer. Rows are taken in float64.
+    The model equals that of `mist.interop.capymoa.EstimatorClassifier`, which learns row by row,
+    bit for bit, but takes less time. CapyMOA predicts a complete batch before it is learnt, so the
+    prequential accuracy depends on the batch size. Before anything is learnt all probabilities
+    are 0, and CapyMOA predicts label 0. Rows are float64.
 
     Examples
     --------
@@ -66,7 +66,7 @@ class EstimatorBatchClassifier(EstimatorClassifier, BatchClassifier):
         x : torch.Tensor of float64, shape (n, d)
             Rows.
         y : torch.Tensor of int64, shape (n,)
-            Indices of their labels; rows of label -1 are left out.
+            Indices of their labels; rows with label -1 are left out.
 
         Raises
         ------

@@ -1,4 +1,4 @@
-"""A model that learns on a Dask cluster: workers summarise rows, the driver grows the tree.
+"""Learning on a Dask cluster: workers summarise rows, the client process grows the tree.
 
 Needs dask.distributed: ``pip install 'mist-tree[dask]'``.
 """
@@ -26,10 +26,10 @@ except ImportError as error:
 __all__ = ["fit_stream"]
 
 _LEAST_PART = 10_000
-"""Rows below which a round is not divided further."""
+"""Least rows of a part of a round."""
 
 _MOST_IN_PART = 250_000
-"""Rows of a part, if nothing else is said."""
+"""Default for the most rows of a part."""
 
 _Model = TypeVar("_Model", MistClassifier, MistForest)
 
@@ -46,36 +46,35 @@ def fit_stream(
     largest_round: int | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> _Model:
-    """Learn rows on a cluster, in rounds between which the tree may grow.
+    """Learn rows on a cluster, in rounds; the tree may grow between rounds.
 
-    In each round the workers get the tree as it stands and learn one part of the round's rows each
-    into a fork of it, which never splits. What they have learnt is merged two by two and added to
-    the model, and then every leaf that is due is examined for a split. A round has as many rows as
-    were learnt before it, so the tree can grow early and often and there are few rounds all the
-    same.
+    In each round, every worker gets the current tree and learns one part of the rows into a fork of
+    it, which never splits. The forks are merged two by two and added to the model, and then every
+    leaf that is due is examined for a split. A round has as many rows as were learnt before it, so
+    the tree can grow early and often in few rounds.
 
     Parameters
     ----------
     model : MistClassifier or MistForest
-        Learns on; it need not be fitted.
+        Continues to learn; need not be fitted.
     data : path, sequence of paths, Dask data frame or Dask array
         A Parquet file, a pattern, a folder of them (in the order of `mist.io.find_files`) or a
-        list: they are read by the workers, a row group at a time, under the same paths as here. Or
-        a Dask data frame, whose partitions are counted first; or a Dask array of shape (n, d).
+        list; the workers read them, a row group at a time, under the same paths as here. Or a
+        Dask data frame, whose partitions are counted first; or a Dask array of shape (n, d).
     y : Dask array, shape (n,), or None
-        Labels beside a Dask array.
+        Labels of a Dask array.
     target : str or None
         The label column of files and data frames; all other columns are learnt.
     client : distributed.Client or None
         The cluster; None for the client in use.
     parts : int, default=8
-        Parts of a round, so at most as many workers have work at a time. The model depends on it,
-        but neither on the number of workers nor on how the data are divided.
+        Parts of a round, and so the most workers that are busy at a time. The model depends on it,
+        but not on the number of workers or the division of the data.
     first_round : int, default=10_000
         Rows of the first round.
     largest_round : int or None, default=None
-        Most rows of a round; None for 250,000 a part. Trees that split on a schedule, or that shall
-        split soon, need small rounds: what a leaf has learnt in a round is examined once.
+        Most rows of a round; None for 250,000 per part. Trees that split on a schedule, or that
+        should split early, need small rounds: a leaf is examined once per round.
     progress : callable or None
         Called after each round with the rows learnt and the rows in all.
 
@@ -87,18 +86,18 @@ def fit_stream(
     Raises
     ------
     ValueError
-        If there is no client, the data are not as described, or a row is refused as by
-        ``partial_fit``. Rounds that ended before stay learnt.
+        If there is no client, the data are not as described, or ``partial_fit`` would refuse a
+        row. Earlier rounds remain learnt.
     distributed.KilledWorker
         If the same rows killed several workers.
 
     Notes
     -----
-    A part is a pure function of the tree and the rows: Dask does it again if a worker dies, and
+    A part is a pure function of the tree and the rows: Dask repeats it if a worker dies, and
     nothing is lost. The result is bit for bit the same for any number of workers and partitions.
-    Compared with rows learnt one after another, sums agree but for rounding and quantiles within
-    the error of the sketches; the components of a mixture go on in every part from a share of what
-    they were, and are joined again; and splits come at the end of a round.
+    Compared with learning the rows one after another, sums agree up to rounding and quantiles up
+    to the error of the sketches; every part continues from a share of the mixture components,
+    which are joined again; and splits are made at the end of a round.
 
     Examples
     --------
@@ -136,8 +135,8 @@ def _client() -> Any:
         return distributed.get_client()
     except ValueError as error:
         raise ValueError(
-            "there is no Dask client: make one, such as distributed.Client(n_workers=2), and give "
-            "it as client"
+            "there is no Dask client: create one, such as distributed.Client(n_workers=2), and "
+            "pass it as client"
         ) from error
 
 
@@ -153,7 +152,7 @@ def _source(client: Any, block: Block) -> Any:
 
 
 def _meet(model: Any, X: Any, labels: Any) -> None:
-    """Let a model know the columns, and the label, of a row that it does not learn yet."""
+    """Set the columns and the label of a row in a model without learning the row."""
     if isinstance(model, MistForest):
         model._admit(lambda tree: tree._admit(X, labels, None, None))
     else:
@@ -161,7 +160,7 @@ def _meet(model: Any, X: Any, labels: Any) -> None:
 
 
 def _rounds(total: int, first: int, largest: int) -> Iterator[tuple[int, int]]:
-    """First row of each round, and the row behind its last."""
+    """First row of each round, and the row after its last."""
     done = 0
     while done < total:
         stop = min(total, done + min(max(first, done), largest))
@@ -172,8 +171,8 @@ def _rounds(total: int, first: int, largest: int) -> Iterator[tuple[int, int]]:
 def _learn_round(
     model: Any, client: Any, blocks: Sequence[Block], edges: Sequence[int], target: Any, number: int
 ) -> None:
-    """Learn the rows between the first and the last edge, those between two edges together."""
-    # A task can be done again wherever its result is lost; what is scattered cannot.
+    """Learn the rows between the first and the last edge, one part between each two edges."""
+    # Dask can repeat a task whose result is lost, but cannot restore scattered data.
     fork = model._fork(number, 1.0 / (len(edges) - 1))
     tree = client.submit(_given, fork, pure=False)
     cuts = [cuts_of(blocks, *pair) for pair in pairwise(edges)]
@@ -212,5 +211,5 @@ def _summary(tree: Any, number: int, target: Any, rows: Sequence[Any], *blocks: 
 
 
 def _both(one: Any, other: Any) -> Any:
-    """What both know; neither is changed, for Dask may need it again."""
+    """The merge of two forks; neither is changed, as Dask may need it again."""
     return deepcopy(one).merge(other)

@@ -1,4 +1,4 @@
-"""Constructors that take the options of an estimator, whatever these are."""
+"""Constructors that take the options of an estimator."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from typing import Any
 __all__ = ["SEED", "constructor", "options_of"]
 
 SEED = "random_state"
-"""The option that every library calls by a name of its own."""
+"""The option whose name differs between libraries."""
 
 
 def options_of(estimator: type) -> list[Parameter]:
-    """Parameters of an estimator's constructor, but for its seed.
+    """Parameters of the constructor of an estimator, except its seed.
 
     Parameters
     ----------
     estimator : type
-        An estimator as scikit-learn knows them.
+        Class of an estimator in the sense of scikit-learn.
 
     Returns
     -------
@@ -43,14 +43,14 @@ def constructor(
     Parameters
     ----------
     parameters : list of inspect.Parameter
-        What it takes beside ``self``.
+        Parameters in addition to ``self``.
     use : function
         Called with the object and the value of every parameter by name.
 
     Returns
     -------
     function
-        ``inspect.signature`` shows its parameters, and so do ``help`` and river's ``clone``.
+        ``inspect.signature``, ``help`` and the ``clone`` of river find its parameters.
 
     Examples
     --------

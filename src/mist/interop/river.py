@@ -23,10 +23,10 @@ __all__ = ["MistClassifier", "MistForest"]
 
 
 def _constructor_of(estimator: type) -> Callable[..., None]:
-    """An ``__init__`` with the options of an estimator, and river's name for its seed."""
+    """An ``__init__`` with the options of an estimator and the option ``seed`` of river."""
 
     def set_up(self: Any, options: dict[str, Any]) -> None:
-        # river's clone reads the options from attributes of their names.
+        # The clone of river reads options from attributes with their names.
         vars(self).update(options)
         inner = {
             # The trees of a forest may be given as a classifier of this module.
@@ -41,7 +41,7 @@ def _constructor_of(estimator: type) -> Callable[..., None]:
 
 
 class _RiverClassifier(base.MiniBatchClassifier):
-    """What the classes below have in common: a model of this library does the work."""
+    """Base of the classes below, which wrap a model of this library."""
 
     model: Any
     _known: dict[Any, None]  # names of all columns so far
@@ -52,7 +52,7 @@ class _RiverClassifier(base.MiniBatchClassifier):
 
     @property
     def _raw_memory_usage(self) -> int:
-        # River counts arrays twice, and the compiled code that all models share.
+        # The count of river has arrays twice and includes compiled code that models share.
         return int(self.model.nbytes)
 
     # --- learning ---------------------------------------------------------------------------
@@ -63,17 +63,17 @@ class _RiverClassifier(base.MiniBatchClassifier):
         Parameters
         ----------
         x : dict
-            Values by feature name, in any order. An absent feature is missing, as are NaN and
-            None; a new one adds a column.
+            Values by feature name, in any order. An absent feature, NaN and None are missing
+            values; a new feature adds a column.
         y : label
-            The row's label; labels never seen before are welcome.
+            The label of the row; may be a new label.
         w : float
             Weight of the row, from 0 to 2**31.
 
         Raises
         ------
         ValueError
-            For text, infinite values and labels that are no labels; then nothing is learnt.
+            For text, infinite values and invalid labels; then nothing is learnt.
         """
         new = self._new(x)
         if new:
@@ -82,12 +82,12 @@ class _RiverClassifier(base.MiniBatchClassifier):
         self._known.update(dict.fromkeys(new))
 
     def learn_many(self, X: Any, y: Any) -> None:
-        """Learn a frame; the same as `learn_one` for each of its rows, bit for bit.
+        """Learn a data frame; equals `learn_one` for each of its rows, bit for bit.
 
         Parameters
         ----------
         X : pandas.DataFrame, shape (n, d)
-            Rows. Columns may be new, and may be absent: then they are missing.
+            Rows. Columns may be new or absent; the values of absent columns are missing.
         y : pandas.Series, shape (n,)
             Labels, in the order of the rows.
 
@@ -105,7 +105,7 @@ class _RiverClassifier(base.MiniBatchClassifier):
         self._known.update(dict.fromkeys(new))
 
     def _new(self, names: Iterable[Any]) -> list[Any]:
-        """Names that are not known, sorted: no model shall depend on the order of a dict."""
+        """Unknown names, sorted, so that no model depends on the order of a dict."""
         new = set(names).difference(self._known)
         return sorted(new, key=lambda name: (str(name), str(type(name)))) if new else []
 
@@ -117,7 +117,7 @@ class _RiverClassifier(base.MiniBatchClassifier):
         Parameters
         ----------
         x : dict
-            Values by feature name; features never learnt are ignored.
+            Values by feature name; unknown features are ignored.
         **kwargs
             Not used.
         """
@@ -129,7 +129,7 @@ class _RiverClassifier(base.MiniBatchClassifier):
         Parameters
         ----------
         x : dict
-            Values by feature name; features never learnt are ignored.
+            Values by feature name; unknown features are ignored.
         **kwargs
             Not used.
         """
@@ -141,12 +141,12 @@ class _RiverClassifier(base.MiniBatchClassifier):
         Parameters
         ----------
         X : pandas.DataFrame, shape (n, d)
-            Rows; columns never learnt are ignored.
+            Rows; unknown columns are ignored.
 
         Returns
         -------
         pandas.Series, shape (n,)
-            Labels under the index of the frame; None if nothing was learnt yet.
+            Labels with the index of the frame; None if nothing was learnt yet.
         """
         import pandas as pd
 
@@ -160,12 +160,12 @@ class _RiverClassifier(base.MiniBatchClassifier):
         Parameters
         ----------
         X : pandas.DataFrame, shape (n, d)
-            Rows; columns never learnt are ignored.
+            Rows; unknown columns are ignored.
 
         Returns
         -------
         pandas.DataFrame, shape (n, n_classes)
-            A column a label, under the index of the frame; no column if nothing was learnt yet.
+            One column per label, with the index of the frame; no columns if nothing was learnt.
         """
         import pandas as pd
 
@@ -181,20 +181,20 @@ class _RiverClassifier(base.MiniBatchClassifier):
 class MistClassifier(_RiverClassifier):
     """Streaming decision tree for classes that keep arriving, as a classifier of river.
 
-    The parameters are those of `mist.MistClassifier`, with the same defaults, but for its
-    ``random_state``, which is river's ``seed`` here: a whole number, 0 by default, so that equal
-    streams give equal models.
+    The parameters and defaults are those of `mist.MistClassifier`, except that ``random_state`` is
+    called ``seed`` as in river: a whole number, 0 by default, so that equal streams give equal
+    models.
 
     Attributes
     ----------
     model : mist.MistClassifier
-        What learns; to look at: ``model.n_leaves_``, ``model.export_text()``.
+        The trained model, with for example ``model.n_leaves_`` and ``model.export_text()``.
 
     Notes
     -----
-    Values are numbers. Text has to be encoded before: `river.preprocessing.OneHotEncoder`,
-    without ``drop_zeros``, because an absent feature is a missing one. Labels are numbers, bools
-    or text, but not of both kinds.
+    Values are numbers. Encode text first with `river.preprocessing.OneHotEncoder`, without
+    ``drop_zeros``, because an absent feature is a missing value. Labels are either text, or
+    numbers and bools.
 
     Examples
     --------
@@ -211,14 +211,14 @@ class MistClassifier(_RiverClassifier):
 class MistForest(_RiverClassifier):
     """Streaming forest for classes that keep arriving, as a classifier of river.
 
-    The parameters are those of `mist.MistForest`, with the same defaults, but for its
-    ``random_state``, which is river's ``seed`` here: a whole number, 0 by default. ``estimator``
-    may also be a `MistClassifier` of this module.
+    The parameters and defaults are those of `mist.MistForest`, except that ``random_state`` is
+    called ``seed`` as in river: a whole number, 0 by default. ``estimator`` may also be a
+    `MistClassifier` of this module.
 
     Attributes
     ----------
     model : mist.MistForest
-        What learns.
+        The trained model.
 
     Examples
     --------
@@ -233,5 +233,5 @@ class MistForest(_RiverClassifier):
 
 
 def _unwrapped(value: Any) -> Any:
-    """A value of an option; for one of the models below, the model of this library in it."""
+    """The value of an option; for a model of this module, the model that it wraps."""
     return value.model if isinstance(value, _RiverClassifier) else value

@@ -1,4 +1,4 @@
-"""Tables as streams of rows: files, folders, pipes and topics, read in chunks."""
+"""Reading of tables in chunks, from files, folders, pipes and Kafka topics."""
 
 from mist.io.encode import Chunk
 from mist.io.livetable import LiveTable, is_live, open_live

@@ -1,4 +1,4 @@
-"""Rows for a model that was trained on other rows: read and encoded as those were."""
+"""Rows for a trained model, read and encoded like the rows that it learnt."""
 
 from __future__ import annotations
 
@@ -35,26 +35,26 @@ def apply_encoding(
     Parameters
     ----------
     encoding : mapping
-        What the table of the training told by ``plain``.
+        Returned by ``plain`` of the table that the model learnt.
     paths : sequence of str
-        Files, or one stream that is read once.
+        Files, or one live stream.
     chunk_rows : int, default=10_000
         Most rows in a chunk.
     header : bool, default=True
         Whether delimited text begins with the names of its columns.
     kind : str or None, default=None
-        What the files are, whatever their names end in.
+        Kind of the files; None to use their endings.
 
     Yields
     ------
     Chunk
-        Columns as the model learnt them, by position or by name; labels where there are some. Of a
-        stream one without rows when none come for a while.
+        Columns as the model learnt them, by position or by name; labels where there are some. A
+        stream yields a chunk without rows when none arrive for a while.
 
     Raises
     ------
     TableError
-        If the rows cannot be read, or lack a column that the model learnt.
+        If the rows cannot be read, or a column that the model learnt is absent.
     """
     needed, encode = _encoder(encoding)
     if is_live(paths):
@@ -80,17 +80,17 @@ def apply_encoding(
 
 
 def is_encoding(value: Any) -> TypeGuard[dict[str, Any]]:
-    """Whether something is built like what a table tells by ``plain``.
+    """Whether a value has the form of an encoding that ``plain`` of a table returns.
 
     Parameters
     ----------
     value : object
-        From a file, which may be anybody's.
+        From a file, which may be untrusted.
 
     Returns
     -------
     bool
-        True if rows can be encoded by it.
+        True if rows can be encoded with it.
 
     Examples
     --------
@@ -128,9 +128,9 @@ def encode_one(encoding: Mapping[str, Any], record: Mapping[str, Any]) -> dict[s
     Parameters
     ----------
     encoding : mapping
-        What the table of the training told by ``plain``.
+        Returned by ``plain`` of the table that the model learnt.
     record : mapping
-        Cells by column: texts, numbers, bools or None. A label is not looked at.
+        Cells by column: texts, numbers, bools or None. A label is ignored.
 
     Returns
     -------
@@ -140,7 +140,7 @@ def encode_one(encoding: Mapping[str, Any], record: Mapping[str, Any]) -> dict[s
     Raises
     ------
     TableError
-        If a cell is no number where one is needed, or none of the columns was learnt.
+        If a cell of a numeric column is not a number, or none of the columns was learnt.
 
     Examples
     --------
@@ -163,13 +163,13 @@ def _check(name: str, names: Sequence[str] | None, needed: Sequence[str]) -> Non
     lacking = [] if names is None else [column for column in needed if column not in names]
     if lacking:
         raise TableError(
-            f"{name} has no column {lacking[0]!r}, which the model has learnt; leave its cells "
-            "empty if nothing is known of it"
+            f"{name} has no column {lacking[0]!r}, which the model has learnt; add it with empty "
+            "cells if its values are unknown"
         )
 
 
 def _encoder(encoding: Mapping[str, Any]) -> tuple[Sequence[str], _Encode]:
-    """Columns that have to be there, and what turns records into a chunk."""
+    """Names of required columns, and a function from records to a chunk."""
     target = encoding["target"]
     if "columns" in encoding:
         encoder = Encoder.of_plain(encoding)

@@ -13,7 +13,7 @@ from mist.io.text import batch_records, open_text
 __all__ = ["ArffSource"]
 
 _QUOTED = r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\""""
-# Spaces are never given back: a long run of them would be tried at every length.
+# Possessive, as otherwise a long run of spaces would be tried at every length.
 _CELL = re.compile(rf"""\s*+({_QUOTED}|(?:[^,'"\s][^,]*)?)\s*(,|$)""")
 _ATTRIBUTE = re.compile(rf"""@attribute\s+({_QUOTED}|[^\s{{]+)\s*(.+)""", re.IGNORECASE)
 

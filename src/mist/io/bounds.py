@@ -1,4 +1,4 @@
-"""How much of a file is in memory at once, however large it is or says it is."""
+"""Limits on the part of a file that is in memory at a time."""
 
 from __future__ import annotations
 
@@ -18,30 +18,30 @@ __all__ = [
 ]
 
 MOST_CHARACTERS = 2**24
-"""Characters of a line, or of a record that takes several lines."""
+"""Most characters of a line, or of a record of several lines."""
 
 MOST_AT_ONCE = 2**26
-"""Characters after which a batch ends, however few rows it has."""
+"""Characters after which a batch ends, whatever its number of rows."""
 
 MOST_CELLS = 2**26
-"""Cells of a chunk of more than one row: half a gigabyte as numbers."""
+"""Most cells of a chunk of several rows: half a gigabyte as numbers."""
 
 MOST_COLUMNS = 2**20
-"""Columns of a table, those made from texts among them."""
+"""Most columns of a table, including those made from texts."""
 
 MOST_WHOLE = 2**32
-"""Bytes of an array that cannot be read in parts."""
+"""Most bytes of an array that cannot be read in parts."""
 
 
 def check_width(n_columns: int, name: str) -> None:
-    """Refuse a table with more columns than anything could be learnt from.
+    """Refuse a table with too many columns.
 
     Parameters
     ----------
     n_columns : int
-        How many it has.
+        Number of columns.
     name : str
-        What the file is called.
+        Name of the file.
 
     Raises
     ------
@@ -49,7 +49,7 @@ def check_width(n_columns: int, name: str) -> None:
         If there are more than `MOST_COLUMNS`.
     """
     if n_columns > MOST_COLUMNS:
-        raise TableError(f"{name} has more than {MOST_COLUMNS:,} columns; write fewer of them")
+        raise TableError(f"{name} has more than {MOST_COLUMNS:,} columns; save fewer columns")
 
 
 def rows_at_once(rows: int, n_columns: int) -> int:
@@ -58,14 +58,14 @@ def rows_at_once(rows: int, n_columns: int) -> int:
     Parameters
     ----------
     rows : int
-        Rows that are wanted.
+        Rows that the caller wants.
     n_columns : int
         Columns of the table.
 
     Returns
     -------
     int
-        As many, or fewer of a very wide table; at least 1.
+        The same, or fewer for a very wide table; at least 1.
 
     Examples
     --------
@@ -76,7 +76,7 @@ def rows_at_once(rows: int, n_columns: int) -> int:
 
 
 def first_twice(names: Sequence[str]) -> str | None:
-    """Return the first name that was there before, None if all differ.
+    """Return the first name that occurs a second time, None if all differ.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Compressed files: gzip and Zstandard, unpacked while they are read."""
+"""Reading of files compressed with gzip or Zstandard."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from mist.io.source import TableError
 __all__ = ["COMPRESSIONS", "Unpacked", "open_bytes", "plain_ending"]
 
 _PACKED_AT_ONCE = 512
-"""Bytes of Zstandard unpacked in one go: four of them can stand for 128 kB, so all for 16 MB."""
+"""Bytes of Zstandard unpacked at a time: 4 bytes can expand to 128 kB, so these to 16 MB."""
 
 COMPRESSIONS = (".gz", ".zst", ".zstd")
 """Endings of compressed files."""
@@ -37,7 +37,7 @@ class Unpacked(NamedTuple):
 
 
 def plain_ending(path: Path) -> str:
-    """Return the ending that tells the kind of file, whether or not it is compressed.
+    """Return the ending that gives the kind of a file, without an ending of compression.
 
     Parameters
     ----------
@@ -72,12 +72,12 @@ def open_bytes(path: Path) -> Iterator[Unpacked]:
     Yields
     ------
     Unpacked
-        The bytes inside, and how far the reading has come.
+        The bytes inside, and the share of the file that was read.
 
     Raises
     ------
     TableError
-        If the file is damaged, or nothing that unpacks Zstandard is installed.
+        If the file is damaged, or no library for Zstandard is installed.
 
     Examples
     --------
@@ -92,7 +92,7 @@ def open_bytes(path: Path) -> Iterator[Unpacked]:
     """
     total = max(1, path.stat().st_size)
     with path.open("rb") as raw:
-        # What the stream has in store was read, so the place on disk tells the share.
+        # Buffered bytes count as read, so the position in the file gives the share.
         def share() -> float:
             return min(1.0, raw.tell() / total)
 
@@ -100,11 +100,11 @@ def open_bytes(path: Path) -> Iterator[Unpacked]:
         try:
             yield Unpacked(unpack(raw), share)
         except errors as error:
-            raise TableError(f"{path.name} is damaged or no {path.suffix} file: {error}") from error
+            raise TableError(f"{path.name} is not a valid {path.suffix} file: {error}") from error
 
 
 def _unpacker(path: Path) -> tuple[Callable[[Any], Any], tuple[type[Exception], ...]]:
-    """How a file is unpacked, and the errors that mean it is damaged."""
+    """The function that unpacks a file, and the errors of a damaged file."""
     ending = path.suffix.lower()
     if ending == ".gz":
         import gzip
@@ -130,7 +130,7 @@ def _unpack_zstandard(raw: IO[bytes]) -> IO[bytes]:
 
 
 class _Frames(RawIOBase):
-    """The frames of a Zstandard file; the reader of zstandard takes a file cut short for whole."""
+    """The frames of a Zstandard file; the reader of zstandard accepts a truncated file."""
 
     def __init__(self, raw: IO[bytes]) -> None:
         self._raw = raw
@@ -145,7 +145,7 @@ class _Frames(RawIOBase):
             packed = self._raw.read(_PACKED_AT_ONCE)
             if not packed:
                 if self._frame is not None:
-                    raise EOFError("it ends inside a frame")
+                    raise EOFError("the file ends inside a frame")
                 return 0
             self._ready = memoryview(self._unpack(packed))
         size = min(len(buffer), len(self._ready))

@@ -1,4 +1,4 @@
-"""Delimited text: CSV, TSV and their kin."""
+"""Delimited text: CSV, TSV and similar formats."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class CsvSource(Source):
     header : bool
         Whether the first record holds the names. Without it the columns are called "0", "1", ...
     delimiter : str or None
-        Stands between the cells; None to find it out from the first records.
+        Delimiter of the cells; None to detect it from the first records.
 
     Raises
     ------
@@ -64,26 +64,26 @@ class CsvSource(Source):
 
 
 def split_records(lines: Iterable[str], delimiter: str) -> Iterator[tuple[int, list[str]]]:
-    r"""Split delimited lines into records; blank lines are skipped, but counted.
+    r"""Split delimited lines into records; blank lines are skipped but counted.
 
     Parameters
     ----------
     lines : iterable of str
         Lines with their ends.
     delimiter : str
-        Stands between the cells.
+        Delimiter of the cells.
 
     Yields
     ------
     line : int
-        The line the record begins in, counted from 1.
+        The first line of the record, counted from 1.
     cells : list of str
         Its cells.
 
     Raises
     ------
     TableError
-        If a record has not as many cells as the first one, is too long to be held, or a quote is
+        If a record has another number of cells than the first one or is too long, or a quote is
         left open.
 
     Examples
@@ -122,19 +122,19 @@ def split_records(lines: Iterable[str], delimiter: str) -> Iterator[tuple[int, l
 
 
 def column_names(cells: Sequence[str], line: int) -> list[str]:
-    """Return the names that a header gives.
+    """Return the column names in a header.
 
     Parameters
     ----------
     cells : sequence of str
         The cells of the header; an empty one is called "column" and its position.
     line : int
-        Where it stands, for the message.
+        Its line number, for the message.
 
     Returns
     -------
     list of str
-        One name a cell.
+        One name per cell.
 
     Raises
     ------
@@ -164,7 +164,7 @@ def _sniff(path: Path) -> str:
 
 
 def sniff_delimiter(lines: Sequence[str]) -> str:
-    r"""Find out what stands between the cells: comma, semicolon or tab.
+    r"""Detect the delimiter of the cells: comma, semicolon or tab.
 
     Parameters
     ----------
@@ -174,7 +174,7 @@ def sniff_delimiter(lines: Sequence[str]) -> str:
     Returns
     -------
     str
-        The delimiter under which the first records agree on the largest width.
+        The delimiter that splits the first records into equal numbers of cells, the most possible.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""From cells to numbers: columns of texts become 0/1 columns, labels become integers or texts."""
+"""Encoding of cells: text columns become 0/1 columns, labels become integers or texts."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from mist.onehot import UNKNOWN, codes_of, new_texts, write_one_hot
 __all__ = ["MAX_CATEGORIES", "Chunk", "Encoder", "as_numbers", "check_range", "known_texts"]
 
 MAX_CATEGORIES = 1000
-"""A column with more different texts than this is refused: it is an identifier or free text."""
+"""Most texts of a column: one with more is refused as an identifier or free text."""
 
 
 class Chunk(NamedTuple):
@@ -26,20 +26,20 @@ class Chunk(NamedTuple):
     Attributes
     ----------
     X : ndarray of float64, shape (n, d), or mapping of names to columns
-        The columns named in ``names``, of a live stream those by name that the rows have; NaN where
-        a value is missing.
+        The columns named in ``names``; for a live stream, the columns of these rows by name. NaN
+        where a value is missing.
     y : ndarray, shape (n,)
         Labels, int64 or texts.
     names : tuple of str
         Names of the d columns; a 0/1 column of a text is called ``"column=text"``.
     rows : ndarray of int64, shape (n,)
-        Row numbers: the line of the file for text formats, else counted from 1.
+        Row numbers: line numbers of the file for text formats, else counted from 1.
     fraction : float
         How much of the file has been read, between 0 and 1.
     known : ndarray of bool, shape (n,), or None
         Where there is a label; ``y`` holds 0 or an empty text elsewhere. None if all rows have one.
     file : str
-        The file they are from, where several files are read as one.
+        The file of the rows, if several files are read as one.
     """
 
     X: Any
@@ -51,7 +51,7 @@ class Chunk(NamedTuple):
     file: str = ""
 
     def places(self) -> list[Any]:
-        """Return for each row where it is from: its number, or file and number."""
+        """Return the origin of each row: its number, or file and number."""
         rows: list[int] = self.rows.tolist()
         return [f"{self.file}:{row}" for row in rows] if self.file else rows
 
@@ -77,12 +77,12 @@ class Chunk(NamedTuple):
         Parameters
         ----------
         rows : slice
-            Which.
+            The rows.
 
         Returns
         -------
         Chunk
-            These rows, of the same columns.
+            These rows with the same columns.
         """
         known = None if self.known is None else self.known[rows]
         X = {n: v[rows] for n, v in self.X.items()} if isinstance(self.X, dict) else self.X[rows]
@@ -90,20 +90,20 @@ class Chunk(NamedTuple):
 
 
 class Encoder:
-    """Turns batches into chunks once it is decided what each column is.
+    """Turns batches into chunks, given the kind of each column.
 
     Parameters
     ----------
     columns : sequence of Column
         The columns of the batches.
     used : sequence of int
-        Positions of those that become columns of ``X``.
+        Positions of the columns that become columns of ``X``.
     codes : dict
-        For the position of each text column its texts, with their codes from 0 on.
+        Codes of the texts, from 0 on, by position of the text column.
     target : int
-        Position of the labels.
+        Position of the label column.
     targets : Targets
-        Reads them.
+        Reader of the labels.
     """
 
     def __init__(
@@ -131,22 +131,22 @@ class Encoder:
         ignore: Collection[str] = (),
         unlabelled: bool = False,
     ) -> Encoder:
-        """Decide from the first rows what each column is.
+        """Make an encoder that takes the kinds of the columns from the first rows.
 
-        A column the file says nothing about is text when more than half of the cells that are not
-        missing in the first batch are no numbers. Otherwise it is numeric, and a cell that is no
-        number is an error, from the first row on.
+        If the file does not declare a column, it is text when more than half of its non-missing
+        cells in the first batch are not numbers. Otherwise it is numeric, and a cell that is not
+        a number is an error, from the first row on.
 
         Parameters
         ----------
         columns : sequence of Column
-            The columns of the file, with the target among them.
+            The columns of the file, including the target.
         target : int
             Position of the target.
         first : Batch
             The first rows.
         text_columns : collection of str
-            Columns that are texts, whatever their cells look like; for labels, too.
+            Columns that are always read as text; may include the target.
         ignore : collection of str
             Columns to leave out.
         unlabelled : bool
@@ -155,7 +155,7 @@ class Encoder:
         Returns
         -------
         Encoder
-            It knows no categories yet but those that the file declares.
+            It knows only the categories that the file declares.
         """
         used = [j for j, column in enumerate(columns) if j != target and column.name not in ignore]
         codes = {
@@ -171,7 +171,7 @@ class Encoder:
 
     @classmethod
     def of_plain(cls, plain: Mapping[str, Any]) -> Encoder:
-        """Make an encoder of what `plain` told; its rows may lack a label.
+        """Make an encoder from the output of `plain`; its rows may lack a label.
 
         Parameters
         ----------
@@ -181,7 +181,7 @@ class Encoder:
         Returns
         -------
         Encoder
-            For batches that have the columns of ``X`` and, behind them, the labels.
+            For batches with the columns of ``X``, followed by the labels.
         """
         texts = plain["texts"]
         columns = [
@@ -198,7 +198,7 @@ class Encoder:
         return cls(columns, range(len(columns) - 1), codes, len(columns) - 1, targets)
 
     def plain(self) -> dict[str, Any]:
-        """What was decided and collected, as lists and texts that can be written to a file.
+        """Return kinds and categories as lists and texts that can be written to a file.
 
         Returns
         -------
@@ -215,30 +215,30 @@ class Encoder:
         }
 
     def restore(self, plain: Mapping[str, Any]) -> None:
-        """Go on where an earlier encoder of the same table was.
+        """Continue from the state of an earlier encoder of the same table.
 
         Parameters
         ----------
         plain : mapping
-            What it told by `plain`.
+            Returned by its `plain`.
 
         Raises
         ------
         TableError
-            If the table has other columns or other texts now.
+            If the table has other columns or other texts.
         """
         mine = self.plain()
         for key in ("target", "columns", "texts"):
             if mine[key] != plain[key]:
                 raise TableError(
-                    "the table has other columns or texts in them than it had at the checkpoint; "
-                    "delete the checkpoint to begin anew"
+                    "the table has other columns or texts than at the checkpoint; delete the "
+                    "checkpoint to start again"
                 )
         self._targets.integers = plain["integers"]
 
     @property
     def open_columns(self) -> list[str]:
-        """Names of the text columns whose categories have to be collected from the rows."""
+        """Names of the text columns whose categories must be collected from the rows."""
         return [self._columns[j].name for j in self._open()]
 
     @property
@@ -299,7 +299,7 @@ class Encoder:
         names : tuple of str or None
             The encoded columns, as given by ``names`` once all categories are known.
         allow_new : bool, default=False
-            Whether there may be texts that were not collected: all 0/1 columns are 0 for them.
+            Whether texts that were not collected are allowed: all their 0/1 columns are 0.
 
         Returns
         -------
@@ -309,7 +309,7 @@ class Encoder:
         Raises
         ------
         TableError
-            If a cell is no number, is infinite or is an unknown text, or a label is missing;
+            If a cell is not a number, is infinite or is an unknown text, or a label is missing;
             the message names row and column.
         """
         names = self.names if names is None else names
@@ -343,7 +343,7 @@ def _is_text(column: Column, cells: Cells, named: bool) -> bool:
 
 
 def as_numbers(cells: Cells, rows: NDArray[np.int64], name: str) -> NDArray[np.float64]:
-    """Return the cells of a column of numbers.
+    """Return the cells of a numeric column as numbers.
 
     Parameters
     ----------
@@ -362,7 +362,7 @@ def as_numbers(cells: Cells, rows: NDArray[np.int64], name: str) -> NDArray[np.f
     Raises
     ------
     TableError
-        If a cell is no number.
+        If a cell is not a number.
     """
     if isinstance(cells, np.ndarray):
         return cells.astype(np.float64)
@@ -380,14 +380,14 @@ def as_numbers(cells: Cells, rows: NDArray[np.int64], name: str) -> NDArray[np.f
         if value is None:
             raise TableError(
                 f"row {rows[i]}, column {name!r}: {text!r} is not a number "
-                f"(declare {name!r} a text column if that is meant)"
+                f"(declare {name!r} as a text column if it holds text)"
             )
         values[i] = value
     return values
 
 
 def check_range(values: NDArray[np.float64], rows: NDArray[np.int64], name: str) -> None:
-    """Refuse infinity, and numbers that cannot be squared.
+    """Refuse infinity and numbers that cannot be squared.
 
     Parameters
     ----------
@@ -401,7 +401,7 @@ def check_range(values: NDArray[np.float64], rows: NDArray[np.int64], name: str)
     Raises
     ------
     TableError
-        Names the first row with such a number.
+        The message names the first row with such a number.
     """
     outside = np.abs(values) > LARGEST
     if outside.any():
@@ -436,12 +436,12 @@ def known_texts(cells: Cells, codes: Collection[str]) -> list[str | None]:
     cells : Cells
         Texts or an array.
     codes : collection of str
-        Texts that are known: of these none stands for a missing one.
+        Known texts, which are never taken as missing.
 
     Returns
     -------
     list of str or None
-        One entry a cell.
+        One entry per cell.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""From records to numbers in one pass: columns and texts come as they come."""
+"""Encoding of records in one pass, with new columns and texts at any time."""
 
 from __future__ import annotations
 
@@ -17,30 +17,30 @@ from mist.onehot import codes_of, new_texts, write_one_hot
 __all__ = ["MOST_TEXTS", "GrowingEncoder"]
 
 MOST_TEXTS = 100
-"""Texts of a column that get columns of 0/1; those that come later are none of them."""
+"""Most texts of a column that get 0/1 columns; later texts are 0 in all of them."""
 
 _Columns = dict[str, NDArray[np.float64]]
 
 
 class GrowingEncoder:
-    """Turns records into columns of numbers by name, adding columns as they are needed.
+    """Turns records into numeric columns by name, and adds columns when they are needed.
 
-    The first cell of a column that is not missing decides whether it holds numbers or texts. A
-    text that turns up for the first time adds a column of 0/1, called ``"column=text"``.
+    The first non-missing cell of a column decides whether it holds numbers or texts. The first
+    occurrence of a text adds a 0/1 column, called ``"column=text"``.
 
     Parameters
     ----------
     text_columns : collection of str
-        Columns that are texts, whatever their cells look like.
+        Columns that are always read as text.
     leave_out : collection of str
-        Columns that are not encoded: the labels, and those to be ignored.
+        Columns that are not encoded: the labels and ignored columns.
 
     Attributes
     ----------
     names : dict
-        Names of the encoded columns so far, in order of appearance, with None.
+        Keys are the names of the encoded columns so far, in order of appearance.
     crowded : dict
-        Columns that brought more texts than get columns of 0/1, likewise.
+        Keys are the names of the columns with more than `MOST_TEXTS` texts.
 
     Examples
     --------
@@ -59,7 +59,7 @@ class GrowingEncoder:
         self._text_columns = text_columns
         self._leave_out = leave_out
         self._seen: dict[str, None] = {}
-        # Of a column of texts their codes, of one of numbers None.
+        # The codes of a text column, None for a numeric column.
         self._texts: dict[str, dict[str, int] | None] = {}
 
     def encode(self, records: Records) -> Iterator[tuple[slice, _Columns]]:
@@ -73,16 +73,16 @@ class GrowingEncoder:
         Yields
         ------
         rows : slice
-            Rows that have the same columns; a new column begins with the row that brought it, so
-            that nothing depends on how rows were batched.
+            Rows that have the same columns. A new column begins with the first row that has it, so
+            the result does not depend on how rows were batched.
         columns : dict
             Float64 arrays by name, NaN where a value is missing.
 
         Raises
         ------
         TableError
-            If a column of numbers holds something else, infinity or too large a number, or a text
-            would add a column that is there. Then nothing of the records is remembered.
+            If a numeric column holds something else, infinity or too large a number, or a text
+            would add a column that exists. Then the state is unchanged.
         """
         before = self.plain()
         try:
@@ -98,12 +98,12 @@ class GrowingEncoder:
             yield rows, here or self._nothing(end - begin)
 
     def _take(self, records: Records) -> tuple[_Columns, dict[str, int]]:
-        """Encoded columns, and the row that brought each; 0 for those there were before."""
+        """Encoded columns, and the first row of each; 0 for columns that existed before."""
         columns: _Columns = {}
         begins: dict[str, int] = {}
         self._seen.update(dict.fromkeys(records.columns))
         check_width(len(self._seen), "the stream")
-        # In the order in which they were first seen, which no batch changes.
+        # In the order of first appearance, which does not depend on batches.
         for name in self._seen:
             if name in records.columns and name not in self._leave_out:
                 cells = records.columns[name]
@@ -115,12 +115,12 @@ class GrowingEncoder:
         return columns, begins
 
     def apply(self, records: Records) -> _Columns:
-        """Turn records into the columns there are; nothing is added.
+        """Turn records into the existing columns; nothing is added.
 
         Parameters
         ----------
         records : Records
-            At least one row. Of a text that is new all columns are 0.
+            At least one row. A new text is 0 in all columns.
 
         Returns
         -------
@@ -143,7 +143,7 @@ class GrowingEncoder:
         return columns or self._nothing(len(records.rows))
 
     def plain(self) -> dict[str, Any]:
-        """What was decided and collected, as lists and texts that can be written to a file."""
+        """Return kinds and categories as lists and texts that can be written to a file."""
         texts = [(name, self._texts[name]) for name in self._seen if name in self._texts]
         return {
             "names": list(self.names),
@@ -152,7 +152,7 @@ class GrowingEncoder:
         }
 
     def restore(self, plain: Mapping[str, Any]) -> None:
-        """Go on where another encoder was that told `plain`."""
+        """Continue from the state of another encoder, returned by its `plain`."""
         self.names = dict.fromkeys(plain["names"])
         self._seen = dict.fromkeys(plain["seen"])
         self._texts = {
@@ -163,7 +163,7 @@ class GrowingEncoder:
     def _encode_column(
         self, name: str, cells: Cells, rows: NDArray[np.int64]
     ) -> Iterator[tuple[str, NDArray[np.float64], int]]:
-        """Encoded columns of one, and the row that brought each; 0 for those there were before."""
+        """Encoded columns of one, and the first row of each; 0 if it existed before."""
         if name not in self._texts:
             first = _first_value(cells)
             if first is None:
@@ -193,7 +193,7 @@ class GrowingEncoder:
             yield encoded, values, begin
 
     def _nothing(self, n_rows: int) -> _Columns:
-        """Rows in which every column is missing; no column if there is none yet."""
+        """Rows with missing values in one existing column; no column if there is none yet."""
         return {name: np.full(n_rows, np.nan) for name in list(self.names)[:1]}
 
     def _numbers(self, name: str, cells: Cells, rows: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -208,8 +208,8 @@ def _first_value(cells: Cells) -> str | None:
 
 def _twice(name: str) -> TableError:
     return TableError(
-        f"two columns would be called {name!r}, one of them a text of another column; rename one, "
-        "or ignore it"
+        f"two columns would be called {name!r}, one of them a text of another column; rename or "
+        "ignore one"
     )
 
 

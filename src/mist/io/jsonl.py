@@ -1,4 +1,4 @@
-"""JSON lines: one object a line, its keys the columns, which may come and go."""
+"""JSON lines: one object per line, whose keys are the columns and may vary."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ __all__ = ["JsonlSource", "gather", "parse_line", "read_objects"]
 class JsonlSource(Source):
     """A file of JSON lines.
 
-    The file is read once when it is opened, to learn the keys. A key whose values are mostly
-    texts or booleans is a column of texts.
+    The file is read once when it is opened, to find the keys. A key with more texts and booleans
+    than numbers is a text column.
 
     Parameters
     ----------
     path : Path
         The file.
     limit : int or None
-        Rows that will be read; None for all.
+        Number of rows to read; None for all.
 
     Raises
     ------
     TableError
-        If a line is no JSON object, or a value is a list or an object.
+        If a line is not a JSON object, or a value is a list or an object.
     """
 
     sparse = True
@@ -42,7 +42,7 @@ class JsonlSource(Source):
     def __init__(self, path: Path, limit: int | None = None) -> None:
         self.path = path
         self._limit = limit
-        # By key: how many of its values are numbers, and how many texts.
+        # How many numeric values and how many texts each key has.
         counts: dict[str, list[int]] = {}
         with open_text(path) as text:
             for _, record in islice(read_objects(text.lines), limit):
@@ -66,7 +66,7 @@ class JsonlSource(Source):
 
 
 def read_objects(lines: Iterable[str]) -> Iterator[tuple[int, dict[str, Any]]]:
-    r"""Parse JSON lines; blank lines are skipped, but counted.
+    r"""Parse JSON lines; blank lines are skipped but counted.
 
     Parameters
     ----------
@@ -83,7 +83,7 @@ def read_objects(lines: Iterable[str]) -> Iterator[tuple[int, dict[str, Any]]]:
     Raises
     ------
     TableError
-        If a line is no JSON object, or a value is a list or an object.
+        If a line is not a JSON object, or a value is a list or an object.
 
     Examples
     --------
@@ -113,25 +113,25 @@ def parse_line(line: str | bytes, number: int) -> dict[str, Any]:
     Raises
     ------
     TableError
-        If it is no JSON object, or a value is a list or an object.
+        If it is not a JSON object, or a value is a list or an object.
     """
     try:
         record = json.loads(line)
         if isinstance(line, bytes) or "\\u" in line:
-            # Half a pair of surrogates is no text: it could not be written or printed.
+            # A lone surrogate cannot be written or printed.
             json.dumps(record, ensure_ascii=False).encode()
     except (ValueError, RecursionError) as error:
-        raise TableError(f"row {number}: no JSON: {error}") from error
+        raise TableError(f"row {number}: not valid JSON: {error}") from error
     if not isinstance(record, dict):
         raise TableError(
-            f'row {number}: a row has to be an object, {{"column": value, ...}}, '
+            f'row {number}: a row must be an object, {{"column": value, ...}}, '
             f"not {_NOUNS[type(record)]}"
         )
     for key, value in record.items():
         if isinstance(value, list | dict):
             raise TableError(
-                f"row {number}, column {key!r}: {_NOUNS[type(value)]} is no cell; only numbers, "
-                "texts, true, false and null are read: give every value a key of its own"
+                f"row {number}, column {key!r}: a cell cannot be {_NOUNS[type(value)]}, only a "
+                "number, a text, true, false or null: give every value its own key"
             )
     return record
 
@@ -155,12 +155,12 @@ def gather(records: Sequence[Mapping[str, Any]], names: Iterable[str]) -> list[C
     records : sequence of mapping
         Objects with plain values.
     names : iterable of str
-        The keys that are wanted.
+        The keys to return.
 
     Returns
     -------
     list of Cells
-        For each name an array of numbers where all values are numbers or missing, else texts.
+        For each name, an array of numbers if all values are numbers or missing, else texts.
 
     Examples
     --------

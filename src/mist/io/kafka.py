@@ -1,4 +1,4 @@
-"""A topic of Kafka as a live source (needs the extra ``kafka``)."""
+"""Kafka topics as live sources (needs the extra ``kafka``)."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from mist.io.source import TableError
 
 __all__ = ["KafkaSource", "Topic", "read_address"]
 
-# What cannot be reached for a while is tried again: no reason to write to the terminal.
+# librdkafka retries when brokers are unreachable: no reason to write to the terminal.
 _LOG = logging.getLogger(__name__)
 _LOG.addHandler(logging.NullHandler())
 
 _PATIENCE = 10.0
 _COMMIT_SECONDS = 1.0
-_NONE_YET = -1001  # what librdkafka has for "no offset is stored"
+_NONE_YET = -1001  # code of librdkafka for "no offset is stored"
 
 
 class Topic(NamedTuple):
-    """What an address of a topic says.
+    """The parts of the address of a topic.
 
     Attributes
     ----------
@@ -35,11 +35,11 @@ class Topic(NamedTuple):
     name : str
         The topic.
     group : str or None
-        The consumer group whose offsets are used and kept.
+        The consumer group whose offsets are used and committed.
     start : {"earliest", "latest"}
-        Where to begin if nobody kept an offset.
+        Where to begin if no offset was committed.
     kind : {"jsonl", "csv"}
-        What a message holds: a JSON object or a line of CSV.
+        Format of a message: a JSON object or a line of CSV.
     columns : tuple of str
         Names of the cells of a line of CSV.
     settings : mapping
@@ -56,13 +56,13 @@ class Topic(NamedTuple):
 
 
 def read_address(address: str) -> Topic:
-    """Take the address of a topic apart.
+    """Parse the address of a topic.
 
     Parameters
     ----------
     address : str
-        ``kafka://HOST:PORT/TOPIC?group=NAME&from=latest&format=csv&columns=a,b``; all behind
-        the topic may be left out. A key with a dot is a setting of librdkafka.
+        ``kafka://HOST:PORT/TOPIC?group=NAME&from=latest&format=csv&columns=a,b``; the part
+        after the topic is optional. A key with a dot is a setting of librdkafka.
 
     Returns
     -------
@@ -83,7 +83,7 @@ def read_address(address: str) -> Topic:
     parts = urlsplit(address)
     name = parts.path.strip("/")
     if not parts.netloc or not name or "/" in name:
-        raise TableError(f"{address!r} is no topic: write kafka://HOST:PORT/TOPIC")
+        raise TableError(f"{address!r} is not a topic: write kafka://HOST:PORT/TOPIC")
     given = dict(parse_qsl(parts.query, keep_blank_values=True))
     settings = {key: given.pop(key) for key in list(given) if "." in key}
     group = given.pop("group", None)
@@ -92,22 +92,22 @@ def read_address(address: str) -> Topic:
     columns = tuple(filter(None, given.pop("columns", "").split(",")))
     if given:
         raise TableError(
-            f"{address!r}: unknown key {next(iter(given))!r}; there are group, from, format and "
-            "columns, and settings of librdkafka, which have a dot"
+            f"{address!r}: unknown key {next(iter(given))!r}; use group, from, format, "
+            "columns or a setting of librdkafka, which has a dot"
         )
     for key, value, allowed in (
         ("from", start, ("earliest", "latest")),
         ("format", kind, ("jsonl", "csv")),
     ):
         if value not in allowed:
-            raise TableError(f"{address!r}: {key}={value} is none of {', '.join(allowed)}")
+            raise TableError(f"{address!r}: {key}={value} is not one of {', '.join(allowed)}")
     if kind == "csv" and not columns:
-        raise TableError(f"{address!r}: a line of CSV needs names for its cells: columns=a,b,c")
+        raise TableError(f"{address!r}: CSV messages need column names: columns=a,b,c")
     return Topic(parts.netloc, name, group, start, kind, columns, settings)
 
 
 class KafkaSource(LiveSource):
-    """The messages of all partitions of a topic, one row each; those without a value are skipped.
+    """The messages of all partitions of a topic as rows; messages without a value are skipped.
 
     Parameters
     ----------
@@ -122,8 +122,8 @@ class KafkaSource(LiveSource):
 
     Notes
     -----
-    With a group, offsets are kept with the brokers once rows have been learnt. A position that is
-    resumed goes before them.
+    With a group, offsets are committed to the brokers once rows have been learnt. A position
+    given to `resume` has priority over them.
     """
 
     def __init__(self, address: str) -> None:
@@ -143,7 +143,7 @@ class KafkaSource(LiveSource):
         self._committed = 0.0
         self._consumer = confluent_kafka.Consumer(
             {
-                # librdkafka wants a group even where none is used.
+                # librdkafka needs a group even if none is used.
                 "group.id": topic.group or "mist",
                 **topic.settings,
                 "bootstrap.servers": topic.brokers,
@@ -175,7 +175,7 @@ class KafkaSource(LiveSource):
         return self._topic.columns or None
 
     def batches(self, size: int, limit: int | None = None) -> Iterator[Records]:
-        """Yield records as soon as there are any, at most `size` at a time and `limit` in all."""
+        """Yield records as soon as any arrive, at most `size` at a time and `limit` in all."""
         self._consumer.assign(self._starts())
         end = math.inf if limit is None else self._done + limit
         while self._done < end:
@@ -191,7 +191,7 @@ class KafkaSource(LiveSource):
                 try:
                     record = self._read(message)
                 except TableError as error:
-                    # Those before it are good.
+                    # The messages before it are valid.
                     fault = error
                     break
                 if record is not None:
@@ -210,19 +210,19 @@ class KafkaSource(LiveSource):
         }
 
     def resume(self, position: Any) -> None:
-        """Begin at a position that an earlier run told."""
+        """Begin at the position of an earlier run."""
         self._next = {int(key): offset for key, offset in position["offsets"].items()}
         self._done = position["rows"]
 
     def acknowledge(self, position: Any) -> None:
-        """Keep offsets with the brokers, if there is a group; now and then, and at the end."""
+        """Commit offsets to the brokers at intervals and at the end, if there is a group."""
         if self._topic.group is not None and position is not None:
             self._learnt = position["offsets"]
             if monotonic() - self._committed > _COMMIT_SECONDS:
                 self._commit()
 
     def close(self) -> None:
-        """Leave the brokers."""
+        """Commit the last offsets and close the consumer."""
         self._commit()
         self._consumer.close()
 
@@ -278,9 +278,9 @@ class KafkaSource(LiveSource):
         try:
             cells = next(csv.reader([value.decode("utf-8")], skipinitialspace=True, strict=True))
         except (UnicodeDecodeError, csv.Error, StopIteration) as error:
-            raise TableError(f"row {row}: no line of CSV: {error}") from error
+            raise TableError(f"row {row}: not a line of CSV: {error}") from error
         if len(cells) != len(self._topic.columns):
             raise TableError(
-                f"row {row}: {len(cells)} cells, but {len(self._topic.columns)} columns are named"
+                f"row {row}: {len(cells)} cells, but {len(self._topic.columns)} column names"
             )
         return dict(zip(self._topic.columns, cells, strict=True))

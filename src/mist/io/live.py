@@ -1,4 +1,4 @@
-"""What streams that never end hand over: records as they come, and a sign when none come."""
+"""Live sources: streams that are read once and may never end."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from mist.io.source import Cells
 __all__ = ["PAUSE", "Ahead", "LiveSource", "Records", "make_records", "records_of_few_cells"]
 
 PAUSE = 0.5
-"""Seconds without a record after which a live source says so."""
+"""Seconds without a record after which a live source yields an empty batch."""
 
 _Item = TypeVar("_Item")
 
@@ -27,9 +27,9 @@ class Records(NamedTuple):
     Attributes
     ----------
     rows : ndarray of int64, shape (n,)
-        Row numbers for messages: the line for text, else counted from 1.
+        Row numbers for messages: line numbers for text, else counted from 1.
     columns : dict
-        For each column that one of the records has its n cells.
+        The n cells of each column that at least one record has.
     """
 
     rows: NDArray[np.int64]
@@ -40,33 +40,33 @@ class LiveSource:
     """A stream of records that is read once."""
 
     name: str
-    """What it is called."""
+    """Name of the stream, for messages."""
 
     @property
     def fixed(self) -> Sequence[str] | None:
-        """The columns of all records, known once there are some; None if they come and go."""
+        """The columns of all records, known after the first record; None if they vary."""
         return None
 
     def batches(self, size: int, limit: int | None = None) -> Iterator[Records]:
-        """Yield records as soon as there are any, at most `size` at a time and `limit` in all.
+        """Yield records as soon as any arrive, at most `size` at a time and `limit` in all.
 
-        While none come, records without rows are yielded every `PAUSE` seconds, so that whoever
-        reads can look after other things.
+        While none arrive, empty records are yielded every `PAUSE` seconds, so that the reader can
+        do other things.
         """
         raise NotImplementedError
 
     def position(self) -> Any:
-        """Where the stream can be taken up again, as plain values; None if nowhere."""
+        """Position from which `resume` can continue, as plain values; None without one."""
         return None
 
     def resume(self, position: Any) -> None:
-        """Begin at a position that an earlier run told; called before the first batch."""
+        """Begin at the position of an earlier run; called before the first batch."""
 
     def acknowledge(self, position: Any) -> None:
-        """All up to a position has been learnt and need not come again."""
+        """Report that all rows up to a position were learnt and need not be sent again."""
 
     def close(self) -> None:
-        """Let go of what is open."""
+        """Close what is open."""
 
 
 def make_records(rows: Sequence[int], records: Sequence[Mapping[str, Any]]) -> Records:
@@ -75,7 +75,7 @@ def make_records(rows: Sequence[int], records: Sequence[Mapping[str, Any]]) -> R
     Parameters
     ----------
     rows : sequence of int
-        Their row numbers.
+        Row numbers of the objects.
     records : sequence of mapping
         Plain values by column.
 
@@ -97,19 +97,19 @@ def make_records(rows: Sequence[int], records: Sequence[Mapping[str, Any]]) -> R
 def records_of_few_cells(
     rows: Sequence[int], records: Sequence[Mapping[str, Any]]
 ) -> Iterator[Records]:
-    """Turn objects into records, in parts if they have too many different keys for one.
+    """Turn objects into records, in several parts if they have too many different keys.
 
     Parameters
     ----------
     rows : sequence of int
-        Their row numbers.
+        Row numbers of the objects.
     records : sequence of mapping
         Plain values by column.
 
     Yields
     ------
     Records
-        All of them; of no records one without rows.
+        All objects; one part without rows if there are none.
 
     Raises
     ------
@@ -127,16 +127,16 @@ def records_of_few_cells(
 
 
 class Ahead(Generic[_Item]):
-    """Reads ahead in a thread of its own, so that waiting for the next item can be cut short.
+    """Reads ahead in its own thread, so that waiting for the next item can time out.
 
     Parameters
     ----------
     items : iterable
-        What is read; it may block.
+        The items to read; reading may block.
     most : int
-        What the items that are kept may weigh; then reading waits.
+        Most total weight of the buffered items; reading waits above it.
     weigh : callable
-        Weight of an item, asked for right after it was read.
+        Weight of an item, called right after it was read.
 
     Examples
     --------
@@ -158,28 +158,28 @@ class Ahead(Generic[_Item]):
         self._ended = False
         self._error: Exception | None = None
         self._changed = Condition()
-        # A daemon: a read that blocks must not keep the process from ending.
+        # A daemon: a blocked read must not keep the process alive.
         Thread(target=self._fill, args=(items,), daemon=True).start()
 
     def take(self, most: int, patience: float = PAUSE) -> list[_Item] | None:
-        """Take what is there, waiting for the first item only.
+        """Take the buffered items; wait only for the first one.
 
         Parameters
         ----------
         most : int
-            Items to take at most.
+            Most items to take.
         patience : float
-            Seconds to wait for the first.
+            Seconds to wait for the first item.
 
         Returns
         -------
         list or None
-            The items, none if none came in time; None once there will be no more.
+            The items, empty after a time-out; None at the end.
 
         Raises
         ------
         Exception
-            What reading raised, after all items before it were taken.
+            The error of reading, after all items before it were taken.
         """
         with self._changed:
             self._changed.wait_for(lambda: self._ready or self._ended, patience)

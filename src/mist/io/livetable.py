@@ -21,7 +21,7 @@ __all__ = ["LiveTable", "is_live", "open_live", "open_stream"]
 
 _KAFKA = "kafka://"
 _TRIED = 1000
-"""Rows among which there has to be a label, if columns are not known beforehand."""
+"""Most rows to wait for the label column, if the columns are not known in advance."""
 
 
 class LiveTable:
@@ -36,25 +36,25 @@ class LiveTable:
     target : str
         The label column.
     text_columns : collection of str, default=()
-        Columns that are texts, whatever their cells look like.
+        Columns that are always read as text.
     ignore : collection of str, default=()
         Columns to leave out.
     unlabelled : bool, default=True
         Whether rows may lack a label.
     limit : int or None, default=None
-        Stop after so many rows.
+        Most rows to read.
 
     Attributes
     ----------
     name : str
-        What the stream is called.
+        Name of the stream, for messages.
     target : str
         Name of the label column.
     categorical : tuple of int
-        Empty: which columns will be texts is not known beforehand.
+        Empty: the text columns are not known in advance.
     settled : bool
-        Whether all rows that the source has handed over are in the chunks so far; else `position`
-        is that of some rows before.
+        Whether the chunks so far contain all rows that the source has yielded; otherwise
+        `position` is that of an earlier row.
     """
 
     categorical: tuple[int, ...] = ()
@@ -91,20 +91,20 @@ class LiveTable:
 
     @property
     def crowded(self) -> tuple[str, ...]:
-        """Columns that brought more texts so far than are told apart."""
+        """Columns that have had more texts so far than get 0/1 columns."""
         return () if self._encoder is None else tuple(self._encoder.crowded)
 
     def chunks(self, size: int, position: Any = None, skip: int = 0) -> Iterator[Chunk]:
-        """Yield rows as they come, and a chunk without rows when none come for a while.
+        """Yield rows as they arrive, and a chunk without rows when none arrive for a while.
 
         Parameters
         ----------
         size : int
             Most rows in a chunk.
         position : object
-            Where to begin, from `position` of an earlier run; None for where the source begins.
+            Where to begin, from `position` of an earlier run; None for the start of the source.
         skip : int
-            Rows to leave out.
+            Number of rows to skip.
 
         Yields
         ------
@@ -125,13 +125,13 @@ class LiveTable:
                 try:
                     chunks = list(self._encode(records))
                 except TableError:
-                    # What can be read again is not learnt in part; a pipe cannot.
+                    # A source that can be read again is not learnt in part; a pipe is.
                     if self._source.position() is None:
                         yield from self._up_to_fault(records)
                     raise
                 self.settled = False
                 yield from chunks[:-1]
-                # Taken now: the source may already read on when the last chunk is learnt.
+                # Taken now: the source may read on before the last chunk is learnt.
                 self._position = self._source.position()
                 self.settled = True
                 yield chunks[-1]
@@ -139,22 +139,22 @@ class LiveTable:
             self._source.close()
 
     def position(self) -> Any:
-        """Where the stream can be taken up again; None if it cannot tell."""
+        """Position from which a later run can continue; None if the source has none."""
         return self._position
 
     def acknowledge(self) -> None:
-        """All rows up to `position` have been learnt and need not come again."""
+        """Report that all rows up to `position` were learnt and need not be sent again."""
         self._source.acknowledge(self._position)
 
     def plain(self) -> dict[str, Any]:
-        """How rows are encoded, as plain values that can be written to a file."""
+        """Return how rows are encoded, as plain values that can be written to a file."""
         if self._encoder is None or self._targets is None:
             return dict(self._restored or GrowingEncoder().plain(), target=self.target)
         integers = self._targets.integers
         return {"target": self.target, "integers": integers, **self._encoder.plain()}
 
     def restore(self, plain: Mapping[str, Any]) -> None:
-        """Encode rows as an earlier run did that told `plain`."""
+        """Encode rows like an earlier run, given the output of its `plain`."""
         self._restored = plain
         self.target = plain["target"]
 
@@ -171,7 +171,7 @@ class LiveTable:
             yield Chunk(X, y[rows], self.names, records.rows[rows], 0.0, there)
 
     def _up_to_fault(self, records: Records) -> Iterator[Chunk]:
-        """Rows before the first bad one: what is learnt shall not depend on pauses."""
+        """Rows before the first invalid one, so that the model does not depend on pauses."""
         for row in range(len(records.rows)):
             columns = {name: cells[row : row + 1] for name, cells in records.columns.items()}
             try:
@@ -197,7 +197,7 @@ class LiveTable:
             self._targets.integers = self._restored.get("integers")
 
     def _check_target(self, records: Records) -> None:
-        """Do not wait for ever for a column of labels that was misspelt."""
+        """Refuse a label column that no row has: its name may be misspelt."""
         if self._rows > _TRIED:
             return
         self._rows += len(records.rows)
@@ -214,12 +214,12 @@ class LiveTable:
 
 
 def is_live(paths: Sequence[str]) -> bool:
-    """Whether a stream is named that can be read only once: standard input, a pipe, a topic.
+    """Whether a path is a stream that can be read only once: standard input, a pipe, a topic.
 
     Parameters
     ----------
     paths : sequence of str
-        What the user gave.
+        Paths given by the user.
 
     Returns
     -------
@@ -229,7 +229,7 @@ def is_live(paths: Sequence[str]) -> bool:
     Raises
     ------
     TableError
-        If such a stream is named beside something else.
+        If such a stream is given together with other paths.
 
     Examples
     --------
@@ -238,7 +238,7 @@ def is_live(paths: Sequence[str]) -> bool:
     """
     live = [path for path in paths if path.startswith(_KAFKA) or is_pipe(path)]
     if live and len(paths) > 1:
-        raise TableError(f"{live[0]} is a stream: it is read alone, and not beside other files")
+        raise TableError(f"{live[0]} is a stream: give it alone, not with other files")
     return bool(live)
 
 
@@ -263,17 +263,17 @@ def open_live(
     target : str or None
         The label column.
     kind : {"csv", "tsv", "jsonl"} or None, default=None
-        What comes through a pipe; None to tell it from the first line.
+        Format of the pipe; None to detect it from the first line.
     header : bool, default=True
         Whether delimited text begins with the names of its columns.
     limit : int or None, default=None
-        Stop after so many rows.
+        Most rows to read.
     text_columns : collection of str, default=()
-        Columns that are texts, whatever their cells look like.
+        Columns that are always read as text.
     ignore : collection of str, default=()
         Columns to leave out.
     unlabelled : bool, default=True
-        Whether rows may lack a label; `Chunk.known` then tells which have one.
+        Whether rows may lack a label; `Chunk.known` then says which have one.
 
     Returns
     -------
@@ -300,7 +300,7 @@ def open_live(
 
 
 def open_stream(path: str, kind: str | None = None, header: bool = True) -> LiveSource:
-    """Open a source that is read once.
+    """Open a live source.
 
     Parameters
     ----------
@@ -320,7 +320,7 @@ def open_stream(path: str, kind: str | None = None, header: bool = True) -> Live
     if not path.startswith(_KAFKA):
         return open_pipe(path, kind, header)
     if kind is not None or not header:
-        raise TableError(f"{path}: say what messages hold in the address: ?format=csv")
+        raise TableError(f"{path}: give the format of messages in the address: ?format=csv")
     return KafkaSource(path)
 
 

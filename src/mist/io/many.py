@@ -1,4 +1,4 @@
-"""Several files as one stream, and columns that are the same in all rows of a file."""
+"""Several files as one stream, and columns that are constant in each file."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _NO_PARTITION = "__HIVE_DEFAULT_PARTITION__"
 class ManySource(Source):
     """Files that are read one after another as if they were one.
 
-    Columns are matched by name. Unless the files are JSON lines, all have to have the same ones.
+    Columns are matched by name. Except for JSON lines, all files must have the same columns.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ class ManySource(Source):
 
 
 def arrange(batch: Batch, own: Sequence[str], wanted: Sequence[str]) -> list[Cells]:
-    """Bring the columns of a batch into another order; those it lacks are missing.
+    """Reorder the columns of a batch; absent columns are filled with missing values.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ def arrange(batch: Batch, own: Sequence[str], wanted: Sequence[str]) -> list[Cel
     Returns
     -------
     list of Cells
-        One entry for each name wanted.
+        One entry for each wanted name.
 
     Examples
     --------
@@ -101,12 +101,12 @@ def _check_same(first: Sequence[str], names: Sequence[str], path: Path, other: P
         if only is not None:
             raise TableError(
                 f"{lacks} has no column {only!r}, which {has} has; files that are read as one "
-                "have the same columns"
+                "must have the same columns"
             )
 
 
 def _join(one: Column, other: Column) -> Column:
-    """What two files say about a column; nothing where they disagree."""
+    """Merge the declarations of a column in two files; drop those that differ."""
     if one.kind == "open" or other.kind == "open":
         return other if one.kind == "open" else one
     if one.kind != other.kind:
@@ -117,21 +117,21 @@ def _join(one: Column, other: Column) -> Column:
 
 
 class PartitionedSource(Source):
-    """A file with further columns whose value is the same in all its rows.
+    """A file with additional columns that are constant in the file.
 
     Parameters
     ----------
     source : Source
         The file.
     constants : sequence of (Column, str)
-        The columns, and the cell in each.
+        The columns and the value of each.
     """
 
     def __init__(self, source: Source, constants: Sequence[tuple[Column, str]]) -> None:
         self._source = source
         self.path = source.path
         here = {column.name for column in source.columns}
-        # As with other readers, a column of the file goes before one of the same name in its path.
+        # As in other readers, a column of the file has priority over one in its path.
         self._constants = [pair for pair in constants if pair[0].name not in here]
         self.columns = (*source.columns, *(column for column, _ in self._constants))
 
@@ -148,12 +148,12 @@ def partitions(folders: Sequence[Sequence[str]]) -> list[list[tuple[Column, str]
     Parameters
     ----------
     folders : sequence of sequence of str
-        For each file the folders it is in.
+        For each file, the folders that it is in.
 
     Returns
     -------
     list of list of (Column, str)
-        For each file its columns and cells. A column is one of numbers if all its cells are.
+        Columns and values of each file. A column is numeric if all its values are numbers.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""NPZ archives with arrays ``X`` and ``y``, streamed without unpacking them whole."""
+"""NPZ archives with arrays ``X`` and ``y``, read in blocks of rows."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ __all__ = ["NpzSource"]
 _SCAN_ROWS = 1 << 16
 _LONGEST_TEXT = 1 << 12
 _MOST_BESIDE = 1 << 28
-"""Bytes of an array of names or factors."""
+"""Most bytes of an array of names or factors."""
 
 
 class NpzSource(Source):
     """A NumPy archive with a matrix ``X`` and one or more arrays of labels.
 
-    Further arrays are used where they fit: ``scale`` (a number, or one a column) multiplies
+    Further arrays are used if they fit: ``scale`` (one number, or one per column) multiplies
     ``X``, ``features`` names the columns, ``classes[y]`` names the labels.
 
     Parameters
@@ -43,8 +43,8 @@ class NpzSource(Source):
 
     Notes
     -----
-    Rows are taken from the packed stream as they are needed. Only a matrix stored column by
-    column (Fortran order) has to be read whole.
+    Rows are unpacked when they are needed. Only a matrix stored column by column (Fortran order)
+    is read completely.
     """
 
     def __init__(self, path: Path, target: str) -> None:
@@ -67,8 +67,8 @@ class NpzSource(Source):
                 with _Member(archive, "scale", path) as member:
                     if member.dtype.kind not in "iuf" or member.shape not in {(), (n_columns,)}:
                         raise TableError(
-                            f"{path.name}: 'scale' has to be one number or {n_columns}, one a "
-                            "column"
+                            f"{path.name}: 'scale' must be one number or {n_columns} numbers, one "
+                            "per column"
                         )
                     self._scale = member.all()
             self.columns = tuple(
@@ -87,7 +87,7 @@ class NpzSource(Source):
         ):
             for start in range(0, self._rows, size):
                 count = min(size, self._rows - start)
-                # What becomes infinity is refused, with its row and column, when it is encoded.
+                # Infinite results are refused, with row and column, when they are encoded.
                 with np.errstate(over="ignore", invalid="ignore"):
                     block = matrix.read(count).astype(np.float64) * self._scale
                 y = labels.read(count)
@@ -102,7 +102,7 @@ class NpzSource(Source):
     def _read_classes(
         self, archive: zipfile.ZipFile, names: Collection[str]
     ) -> NDArray[Any] | None:
-        """Names of the labels, if every label is a position in them: one cheap pass tells."""
+        """Names of the labels; None unless every label is an index into them (one cheap pass)."""
         if "classes" not in names:
             return None
         with _Member(archive, "classes", self.path) as member:
@@ -130,7 +130,7 @@ def _column_names(
 
 
 class _Archive:
-    """The zip file, its errors turned into a TableError."""
+    """The zip file, whose errors become a TableError."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -139,7 +139,7 @@ class _Archive:
         try:
             self._archive = zipfile.ZipFile(self._path)
         except ARCHIVE_ERRORS as error:
-            raise TableError(f"{self._path.name} is no NPZ archive") from error
+            raise TableError(f"{self._path.name} is not an NPZ archive") from error
         return self._archive
 
     def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
@@ -160,12 +160,12 @@ class _Member:
             self.shape, self._fortran, self.dtype = read_header(self._stream)
         except ValueError as error:
             raise TableError(
-                f"{self._file}: array {name!r} is no readable .npy: {error}"
+                f"{self._file}: array {name!r} is not a valid .npy: {error}"
             ) from error
         if self.dtype.hasobject or self.dtype.kind not in "biufU" or not self.dtype.itemsize:
             raise TableError(
-                f"{self._file}: array {name!r} has type {self.dtype}; only plain numbers are read "
-                "(and texts as labels), no pickled objects"
+                f"{self._file}: array {name!r} has type {self.dtype}; only numbers, and texts as "
+                "labels, are read, not pickled objects"
             )
         if self.dtype.kind == "U" and self.dtype.itemsize > 4 * _LONGEST_TEXT:
             raise TableError(
@@ -181,19 +181,19 @@ class _Member:
             return self._take(count).reshape(count, *self.shape[1:])
         if self._whole is None:
             self.check_size(
-                MOST_WHOLE, "and is stored column by column: save np.ascontiguousarray of it"
+                MOST_WHOLE, "and is stored column by column: save its np.ascontiguousarray"
             )
             self._whole = self._take(self.shape[0]).reshape(self.shape, order="F")
         self._next += count
         return self._whole[self._next - count : self._next]
 
     def all(self) -> NDArray[Any]:
-        """Return the whole of a small array."""
-        self.check_size(_MOST_BESIDE, "which is more than is read of it")
+        """Return all values of a small array."""
+        self.check_size(_MOST_BESIDE, "more than are read of such an array")
         return self.read(self.shape[0]) if self.shape else self._take(1).reshape(())
 
     def check_size(self, most: int, why: str) -> None:
-        """Refuse an array that takes more bytes than can be held."""
+        """Refuse an array of more than ``most`` bytes."""
         size = math.prod(self.shape) * self.dtype.itemsize
         if size > most:
             raise TableError(f"{self._file}: array {self._name!r} takes {size:,} bytes, {why}")
@@ -217,14 +217,14 @@ class _Member:
 def _check_shapes(matrix: _Member, labels: _Member, path: Path) -> None:
     if len(matrix.shape) != 2:
         raise TableError(
-            f"{path.name}: 'X' has to be a matrix (rows, columns), not of shape {matrix.shape}"
+            f"{path.name}: 'X' must be a matrix (rows, columns), but has shape {matrix.shape}"
         )
     if matrix.dtype.kind == "U":
         raise TableError(f"{path.name}: 'X' holds texts; only numbers are read")
     if len(labels.shape) != 1:
         raise TableError(
-            f"{path.name}: the labels {labels._name!r} have to be one row of values, "
-            f"not of shape {labels.shape}"
+            f"{path.name}: the labels {labels._name!r} must be one-dimensional, "
+            f"but have shape {labels.shape}"
         )
     if labels.shape[0] != matrix.shape[0]:
         raise TableError(

@@ -1,4 +1,4 @@
-"""From names of files to the source that reads them."""
+"""Opening files as a source of rows, by the kind of each file."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from mist.io.source import Source, TableError
 __all__ = ["KINDS", "check_file", "kind_of", "open_source"]
 
 KINDS = ("csv", "tsv", "jsonl", "arff", "parquet", "npz")
-"""Kinds of files that are read."""
+"""Kinds of files that can be read."""
 
 _ENDINGS = {
     **dict.fromkeys((".csv", ".data", ".tsv", ".txt"), "csv"),
@@ -28,7 +28,7 @@ _ENDINGS = {
     ".npz": "npz",
 }
 _UNPACKED = {"csv", "tsv", "jsonl", "arff"}
-"""Kinds that may be compressed as a whole; the others are compressed inside."""
+"""Kinds whose files may be compressed; the others are compressed inside."""
 
 
 def open_source(
@@ -48,11 +48,11 @@ def open_source(
     header : bool
         Whether delimited text begins with the names of its columns.
     kind : str or None
-        One of `KINDS`; None to tell it from the name of each file.
+        One of `KINDS`; None to take it from the name of each file.
     limit : int or None
-        Rows that will be read; None for all.
+        Number of rows to read; None for all.
     labels : str, int or None
-        In an NPZ archive the name of the array of labels, ``"y"`` when None.
+        For an NPZ archive, the name of the array of labels; None for ``"y"``.
 
     Returns
     -------
@@ -62,7 +62,7 @@ def open_source(
     Raises
     ------
     TableError
-        If a file is not there or cannot be read as a table.
+        If a file does not exist or cannot be read as a table.
     """
     found = find_files([paths] if isinstance(paths, str | Path) else paths)
     sources = []
@@ -75,14 +75,14 @@ def open_source(
 
 
 def kind_of(path: Path, kind: str | None = None) -> str:
-    """Tell the kind of a file.
+    """Return the kind of a file.
 
     Parameters
     ----------
     path : Path
         The file.
     kind : str or None
-        What the user says it is.
+        Kind given by the user; None to use the name.
 
     Returns
     -------
@@ -92,7 +92,7 @@ def kind_of(path: Path, kind: str | None = None) -> str:
     Raises
     ------
     TableError
-        If its ending is unknown, or it is compressed and cannot be read so.
+        If its ending is unknown, or this kind cannot be read compressed.
 
     Examples
     --------
@@ -104,8 +104,8 @@ def kind_of(path: Path, kind: str | None = None) -> str:
     if kind is None:
         known = ", ".join(sorted(_ENDINGS))
         raise TableError(
-            f"{path.name}: unknown kind of file; known endings: {known}, those of texts also with "
-            ".gz or .zst behind them (--format says what it is)"
+            f"{path.name}: unknown kind of file; known endings: {known}, for text also followed by "
+            ".gz or .zst (give the kind with --format)"
         )
     if kind not in _UNPACKED and path.suffix.lower() in COMPRESSIONS:
         raise TableError(f"{path.name}: {kind} files are compressed inside; unpack this one first")
@@ -113,7 +113,7 @@ def kind_of(path: Path, kind: str | None = None) -> str:
 
 
 def check_file(path: str | Path) -> Path:
-    """Refuse what is no file with something in it.
+    """Refuse a path that is not a file with content.
 
     Parameters
     ----------
@@ -128,7 +128,7 @@ def check_file(path: str | Path) -> Path:
     Raises
     ------
     TableError
-        If it is not there, is no regular file, or is empty.
+        If it does not exist, is not a regular file, or is empty.
     """
     path = Path(path)
     if not path.exists():

@@ -25,7 +25,7 @@ class ParquetSource(Source):
     Raises
     ------
     TableError
-        If pyarrow is not installed, the file is no Parquet file, or a column is of another type
+        If pyarrow is not installed, the file is not a Parquet file, or a column has another type
         (dates, lists, ...).
     """
 
@@ -38,7 +38,7 @@ class ParquetSource(Source):
                 "Parquet files need pyarrow: pip install 'mist-tree[frames]'"
             ) from error
         self.path = path
-        # ValueError: a text that is not UTF-8.
+        # ValueError is raised for a text that is not UTF-8.
         self._errors = (pa.ArrowException, OSError, ValueError)
         self._file = parquet.ParquetFile
         with self._reading(), self._file(path) as file:
@@ -49,7 +49,7 @@ class ParquetSource(Source):
     def batches(self, size: int) -> Iterator[Batch]:
         """Yield the rows from the first one on, at most `size` at a time."""
         done = 0
-        # A text that stands in many rows is then kept once.
+        # A text of many rows is then stored once.
         texts = [column.name for column in self.columns if column.kind == "text"]
         with self._reading(), self._file(self.path, read_dictionary=texts) as file:
             total = file.metadata.num_rows
@@ -81,7 +81,7 @@ class _Translate:
     def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
         if isinstance(error, self._errors) and not isinstance(error, TableError):
             line = str(error).splitlines()[0]
-            raise TableError(f"{self._path.name} is no readable Parquet file: {line}") from error
+            raise TableError(f"{self._path.name} is not a valid Parquet file: {line}") from error
 
 
 def _kind(field: Any) -> Literal["number", "text"]:
@@ -91,7 +91,7 @@ def _kind(field: Any) -> Literal["number", "text"]:
     numeric = (types.is_integer, types.is_floating, types.is_decimal, types.is_null)
     if any(test(kind) for test in numeric):
         return "number"
-    # A boolean is a text of two categories, as it is in a CSV file.
+    # A boolean is a text of two categories, like in a CSV file.
     if types.is_boolean(kind) or types.is_string(kind) or types.is_large_string(kind):
         return "text"
     raise TableError(
@@ -100,7 +100,7 @@ def _kind(field: Any) -> Literal["number", "text"]:
 
 
 def _rows_at_once(metadata: Any) -> int:
-    """Rows of a batch, few if they are long."""
+    """Most rows of a batch, fewer if they are long."""
     groups = map(metadata.row_group, range(metadata.num_row_groups))
     longest = max((group.total_byte_size // max(1, group.num_rows) for group in groups), default=1)
     return max(1, MOST_AT_ONCE // max(1, longest))
@@ -109,7 +109,7 @@ def _rows_at_once(metadata: Any) -> int:
 def _cells(array: Any, column: Column) -> Cells:
     import pyarrow as pa
 
-    # Nobody has looked whether the codes in a file are places in its dictionary.
+    # pyarrow has not checked that the codes in the file are indices into its dictionary.
     array.validate(full=True)
     if column.kind == "text":
         return _texts(array)
@@ -126,7 +126,7 @@ def _texts(array: Any) -> list[str]:
     import pyarrow as pa
 
     if not pa.types.is_dictionary(array.type):
-        # Spaces are taken off here, so that this is not done anew, and into a copy, in every row.
+        # Strip here, once per different text, rather than in every row.
         return ["" if value is None else str(value).strip() for value in array.to_pylist()]
     known = _texts(array.dictionary)
     return ["" if code is None else known[code] for code in array.indices.to_pylist()]

@@ -1,4 +1,4 @@
-"""What users name as files: paths, patterns and folders, turned into a list of files."""
+"""Finding the files for paths, patterns and folders that users give."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Found(NamedTuple):
     path : Path
         The file.
     below : tuple of str
-        The folders between the folder that was asked for and the file.
+        The folders between the given folder and the file.
     """
 
     path: Path
@@ -32,24 +32,24 @@ class Found(NamedTuple):
 
 
 def find_files(paths: Iterable[str | Path]) -> list[Found]:
-    """Find the files behind paths, patterns and folders of Parquet files.
+    """Find the files for paths, patterns and folders of Parquet files.
 
     Parameters
     ----------
     paths : iterable of str or Path
-        A file, a pattern such as ``logs/*.csv.gz`` (``**`` stands for folders of any depth), or
-        a folder of Parquet files, read with all its folders.
+        A file, a pattern such as ``logs/*.csv.gz`` (``**`` matches folders of any depth), or a
+        folder, which is searched with its subfolders for Parquet files.
 
     Returns
     -------
     list of Found
         The files in the order of the paths; those of one pattern or folder by name, numbers in
-        names by value. In a folder names that begin with a dot or an underscore are left out.
+        names by value. In a folder, names that begin with a dot or an underscore are skipped.
 
     Raises
     ------
     TableError
-        If there is no such file, no file matches, or a folder holds no Parquet file.
+        If no file matches a pattern, or a folder has no Parquet file.
 
     Examples
     --------
@@ -77,7 +77,7 @@ def find_files(paths: Iterable[str | Path]) -> list[Found]:
 
 
 def natural(path: Path) -> list[tuple[bool, int, str]]:
-    """Return a key that sorts numbers in names by their value.
+    """Return a sort key that orders numbers in names by value.
 
     Parameters
     ----------
@@ -108,7 +108,7 @@ def _in_folder(folder: Path) -> list[Found]:
     ]
     if not found:
         raise TableError(
-            f"{str(folder)!r} is a folder without Parquet files; name other files by a pattern, "
+            f"{str(folder)!r} is a folder without Parquet files; give other files by a pattern, "
             f"such as '{folder}/*.csv'"
         )
     return [Found(p, p.relative_to(folder).parts[:-1]) for p in sorted(found, key=natural)]

@@ -1,4 +1,4 @@
-"""Standard input and other pipes: CSV or JSON lines, row by row as they come."""
+"""Standard input and other pipes as live sources of CSV or JSON lines."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from mist.io.text import Lines
 __all__ = ["PIPE_KINDS", "PipeSource", "is_pipe", "open_pipe"]
 
 PIPE_KINDS = ("csv", "tsv", "jsonl")
-"""What can come through a pipe."""
+"""Formats that can be read from a pipe."""
 
 _PACKED = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd")
 _ROWS_AHEAD = 10_000
@@ -34,12 +34,11 @@ class PipeSource(LiveSource):
     Parameters
     ----------
     stream : binary file
-        Where the text comes from; UTF-8.
+        Stream of UTF-8 text.
     name : str
-        What it is called.
+        Name of the stream, for messages.
     kind : {"csv", "tsv", "jsonl"} or None
-        What the text is; None to tell it from the first line, which begins with a brace where
-        it is JSON.
+        Format of the text; None to detect it from the first line: JSON begins with a brace.
     header : bool
         Whether delimited text begins with the names of its columns. Without it they are called
         "0", "1", ...
@@ -50,7 +49,7 @@ class PipeSource(LiveSource):
     ) -> None:
         if kind not in (None, *PIPE_KINDS):
             raise TableError(
-                f"{name}: a pipe brings {', '.join(PIPE_KINDS)}, but no {kind}; save it as a file"
+                f"{name}: a pipe can be {', '.join(PIPE_KINDS)}, not {kind}; save it as a file"
             )
         self.name = name
         self._stream = stream
@@ -66,7 +65,7 @@ class PipeSource(LiveSource):
         return self._names
 
     def batches(self, size: int, limit: int | None = None) -> Iterator[Records]:
-        """Yield records as soon as there are any, at most `size` at a time and `limit` in all."""
+        """Yield records as soon as any arrive, at most `size` at a time and `limit` in all."""
         ahead = Ahead(islice(self._records(), limit), MOST_AT_ONCE, self._weigh)
         while (taken := ahead.take(size)) is not None:
             rows = [row for row, _ in taken]
@@ -79,7 +78,7 @@ class PipeSource(LiveSource):
                 yield Records(np.array(rows, dtype=np.int64), columns)
 
     def _weigh(self, item: Any) -> int:
-        """Characters of a record that was just read; at least as many as `_ROWS_AHEAD` may have."""
+        """Characters of the last record, but at least a `_ROWS_AHEAD`-th of the limit."""
         assert self._lines is not None
         characters = self._lines.taken - self._weighed
         self._weighed += characters
@@ -89,7 +88,7 @@ class PipeSource(LiveSource):
         self._lines = Lines(TextIOWrapper(self._stream, encoding="utf-8-sig", newline=""))
         lines = iter(self._lines)
         try:
-            # Blank lines count, so that numbers of rows are those of lines.
+            # Blank lines count, so that row numbers are line numbers.
             blank, first = 0, ""
             for first in lines:
                 if not first.isspace():
@@ -126,12 +125,12 @@ def is_pipe(path: str | Path) -> bool:
     Parameters
     ----------
     path : str or Path
-        What the user gave.
+        Path given by the user.
 
     Returns
     -------
     bool
-        True for what can be read only once.
+        True if it can be read only once.
 
     Examples
     --------
@@ -160,7 +159,7 @@ def open_pipe(path: str | Path, kind: str | None = None, header: bool = True) ->
     if str(path) != "-":
         return PipeSource(open(path, "rb"), str(path), kind, header)
     try:
-        # A file of our own: at the end Python flushes its own one, which the reader may be using.
+        # A duplicate: at exit Python flushes its own file, which the reader may be using.
         stream: IO[bytes] = os.fdopen(os.dup(sys.stdin.fileno()), "rb")
     except (OSError, ValueError):
         stream = sys.stdin.buffer

@@ -1,4 +1,4 @@
-"""What every file format hands over: named columns and batches of their cells."""
+"""Interface of the file formats: named columns and batches of their cells."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ __all__ = [
 ]
 
 MISSING = frozenset({"", "?", "NA", "NaN", "nan", "-"})
-"""Cell texts that stand for a missing value."""
+"""Texts of cells that mean a missing value."""
 
 NO_LABEL = frozenset({"", "?", "NaN", "nan"})
-"""Texts that stand for a missing label: a class may well be called "-" or "NA"."""
+"""Texts that mean a missing label: "-" and "NA" may be names of classes."""
 
 Cells = Sequence[str] | NDArray[Any]
 """The cells of one column: texts, or an array of numbers or labels."""
@@ -43,13 +43,13 @@ _NAMES_COMPARED = 1000
 class TableError(ValueError):
     r"""A table that cannot be read; the message is one line naming the row and the column.
 
-    What a file brings into the message is shown as it is where it can be printed, and escaped
-    elsewhere; of a very long message the middle is left out.
+    Unprintable characters in the message are escaped. The middle of a very long message is left
+    out.
 
     Parameters
     ----------
     message : str
-        What is wrong, and the way out.
+        What is wrong, and how to fix it.
 
     Examples
     --------
@@ -72,7 +72,7 @@ class Column(NamedTuple):
     name : str
         Its name.
     kind : {"number", "text", "open"}
-        What the file itself says about the cells; ``"open"`` when it says nothing (CSV).
+        Type of the cells if the file declares it, ``"open"`` if it does not (CSV).
     categories : tuple of str or None
         The only texts allowed, where the file declares them (nominal attributes of ARFF).
     """
@@ -88,13 +88,13 @@ class Batch(NamedTuple):
     Attributes
     ----------
     rows : ndarray of int64, shape (n,)
-        Row numbers for messages: the line of the file for text formats, else counted from 1.
+        Row numbers for messages: line numbers for text formats, else counted from 1.
     columns : sequence of Cells
-        One entry a column, n cells each.
+        One entry per column, n cells each.
     fraction : float
         How much of the file has been read, between 0 and 1.
     file : str
-        The file they are from, where several files are read as one.
+        The file of the rows, if several files are read as one.
     """
 
     rows: NDArray[np.int64]
@@ -114,7 +114,7 @@ def as_texts(cells: Cells) -> list[str]:
     Returns
     -------
     list of str
-        One text a cell.
+        One text per cell.
 
     Examples
     --------
@@ -129,7 +129,7 @@ def as_texts(cells: Cells) -> list[str]:
 
 
 def as_number(text: str) -> float | None:
-    """Return the number that a text says, None if it says none.
+    """Return the number that a text represents, None if it is not a number.
 
     Parameters
     ----------
@@ -146,7 +146,7 @@ def as_number(text: str) -> float | None:
     >>> as_number("1e3"), as_number("1_000")
     (1000.0, None)
     """
-    # float() takes underscores between digits, which no data file means as a number.
+    # float() accepts underscores between digits, which data files do not use in numbers.
     try:
         return None if "_" in text else float(text)
     except ValueError:
@@ -160,13 +160,13 @@ class Source(ABC):
     """The file."""
 
     columns: tuple[Column, ...]
-    """All columns in file order, that of the labels among them."""
+    """All columns in file order, including the labels."""
 
     label: int | None = None
-    """Position of the labels, where the file itself fixes it."""
+    """Position of the labels, if the file determines it."""
 
     sparse: bool = False
-    """Whether a row may lack columns, which then are missing in it."""
+    """Whether rows may lack columns, whose values are then missing."""
 
     @abstractmethod
     def batches(self, size: int) -> Iterator[Batch]:
@@ -176,7 +176,7 @@ class Source(ABC):
 def find_column(names: Sequence[str], wanted: str | int, path: Path) -> int:
     """Find a column by name, or by position (negative: from the end).
 
-    A text that is no name but an integer counts as a position.
+    An integer text that is not the name of a column is a position.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""A table on disk as a stream of chunks."""
+"""Tables on disk as streams of chunks."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["Table", "join", "load_csv", "naming", "open_table"]
 
 
 class Table:
-    """Rows of a file as chunks of numbers and labels; iterate over it as often as you like.
+    """Rows of a file as chunks of numbers and labels; can be iterated any number of times.
 
     Made by :func:`open_table`. Memory is bounded by the chunk, whatever the size of the file.
 
@@ -31,11 +31,11 @@ class Table:
     target : str or int
         The label column by name or position.
     chunk_rows : int, default=10_000
-        Most rows in a chunk; a chunk of very many columns has fewer.
+        Most rows in a chunk; fewer if there are very many columns.
     limit : int or None, default=None
-        Stop after so many rows.
+        Most rows to read.
     text_columns : collection of str, default=()
-        Columns that are texts, whatever their cells look like.
+        Columns that are always read as text.
     ignore : collection of str, default=()
         Columns to leave out.
     unlabelled : bool, default=False
@@ -48,7 +48,7 @@ class Table:
     path : Path
         The file.
     name : str
-        What it is called.
+        Name of the file.
     target : str
         Name of the label column.
     names : tuple of str
@@ -56,9 +56,9 @@ class Table:
     categorical : tuple of int
         Positions of the 0/1 columns made from texts.
     text_columns : tuple of str
-        The columns whose categories were collected in a first pass.
+        Columns whose categories were collected in a first pass.
     scanned : int
-        Rows read in that first pass; 0 when none was needed.
+        Rows read in that first pass; 0 without one.
     """
 
     def __init__(
@@ -74,9 +74,9 @@ class Table:
         on_scan: Callable[[float], None] | None = None,
     ) -> None:
         if chunk_rows < 1:
-            raise ValueError(f"chunk_rows has to be at least 1, not {chunk_rows}")
+            raise ValueError(f"chunk_rows must be at least 1, got {chunk_rows}")
         if limit is not None and limit < 1:
-            raise ValueError(f"limit has to be at least 1, not {limit}")
+            raise ValueError(f"limit must be at least 1, got {limit}")
         self._source = source
         self.path = source.path
         self.name = source.path.name
@@ -105,33 +105,33 @@ class Table:
         self.names = self._encoder.names
         self.categorical = self._encoder.categorical
         check_width(len(self.names), self.path.name)
-        # Texts may have made it wider.
+        # Text columns may have made the table wider.
         self._rows_at_once = rows_at_once(self._rows_at_once, len(self.names))
         twice = first_twice(self.names)
         if twice is not None:
             raise TableError(
                 f"{self.path.name}: two columns would be called {twice!r}, one of them a text of "
-                "another column; rename one, or ignore it"
+                "another column; rename or ignore one"
             )
         if not self.names:
-            raise TableError(f"{self.path.name} has no column besides the target {self.target!r}")
+            raise TableError(f"{self.path.name} has no column except the target {self.target!r}")
 
     def __iter__(self) -> Iterator[Chunk]:
         """Yield the chunks from the first row on."""
         return self.chunks()
 
     def chunks(self, skip: int = 0) -> Iterator[Chunk]:
-        """Yield the chunks behind the first rows.
+        """Yield the chunks after the first rows.
 
         Parameters
         ----------
         skip : int, default=0
-            Rows to leave out.
+            Number of rows to skip.
 
         Yields
         ------
         Chunk
-            As when all rows are read; the first may be what is left of one.
+            The same chunks as without ``skip``; the first may be the rest of a chunk.
         """
         for batch in self._batches():
             if skip >= len(batch.rows):
@@ -145,18 +145,18 @@ class Table:
     settled = True
 
     def position(self) -> Any:
-        """None: a file is taken up by the number of rows read."""
+        """None: reading of a file is resumed by the number of rows."""
         return None
 
     def acknowledge(self) -> None:
-        """All rows so far have been learnt: of a file nothing follows from it."""
+        """Report that all rows so far were learnt; does nothing for files."""
 
     def plain(self) -> dict[str, Any]:
-        """How rows are encoded, as plain values; see `Encoder.plain`."""
+        """Return how rows are encoded, as plain values; see `Encoder.plain`."""
         return self._encoder.plain()
 
     def restore(self, plain: Mapping[str, Any]) -> None:
-        """Encode rows as an earlier run did; see `Encoder.restore`."""
+        """Encode rows like an earlier run; see `Encoder.restore`."""
         self._encoder.restore(plain)
 
     def load(self, on_read: Callable[[float], None] | None = None) -> Chunk:
@@ -192,17 +192,17 @@ class Table:
 
 
 def join(chunks: Sequence[Chunk]) -> Chunk:
-    """Put chunks of one table together.
+    """Join chunks of one table.
 
     Parameters
     ----------
     chunks : sequence of Chunk
-        At least one, all rows with a label.
+        At least one chunk, with a label in every row.
 
     Returns
     -------
     Chunk
-        Their rows; of what file a row is from is left out.
+        Their rows, without the file of each row.
     """
     return Chunk(
         np.concatenate([chunk.X for chunk in chunks]),
@@ -215,17 +215,17 @@ def join(chunks: Sequence[Chunk]) -> Chunk:
 
 @contextmanager
 def naming(file: str) -> Iterator[None]:
-    """Let errors name the file where rows come from several.
+    """Add the file name to errors if rows come from several files.
 
     Parameters
     ----------
     file : str
-        The file; empty if there is but one.
+        The file; empty if there is only one.
 
     Raises
     ------
     TableError
-        What was raised inside the block, with the file before it.
+        The error of the block, preceded by the file.
     """
     try:
         yield
@@ -250,48 +250,48 @@ def open_table(
 ) -> Table:
     r"""Open CSV, JSON lines, ARFF, Parquet or NPZ files as a stream of chunks.
 
-    The file is read once, unless it has columns of texts: then a first pass collects their
-    categories, so that the width of ``X`` is known before anything is learnt. Missing values are
-    NaN; in text formats an empty cell, ``?``, ``NA``, ``NaN``, ``nan`` and ``-`` stand for one.
+    The file is read once. If it has text columns, a first pass collects their categories, so that
+    the width of ``X`` is known before learning begins. Missing values are NaN; in text formats an
+    empty cell, ``?``, ``NA``, ``NaN``, ``nan`` and ``-`` mean a missing value.
 
     Parameters
     ----------
     path : str, Path, or a sequence of them
         The file. ``.csv``, ``.tsv``, ``.txt`` and ``.data`` are delimited text (comma,
-        semicolon or tab, found out), ``.jsonl`` and ``.ndjson`` are JSON lines; ``.arff``,
-        ``.parquet``, ``.pq`` and ``.npz`` are themselves. Text may be compressed by gzip (``.gz``)
+        semicolon or tab, detected), ``.jsonl`` and ``.ndjson`` are JSON lines; ``.arff``,
+        ``.parquet``, ``.pq`` and ``.npz`` are read, too. Text may be compressed by gzip (``.gz``)
         or Zstandard (``.zst``). Several files, a pattern such as ``logs/*.csv.gz`` or a folder of
         Parquet files are read as one table; folders named ``column=value`` add a column.
     target : str, int or None
-        The label column by name, or by position counted from 0 (negative: from the end). In an NPZ
-        archive the name of the array of labels, ``"y"`` when None.
+        The label column by name, or by position counted from 0 (negative: from the end). For an
+        NPZ archive, the name of the array of labels; None for ``"y"``.
     chunk_rows : int, default=10_000
         Most rows in a chunk.
     header : bool, default=True
-        Whether the first record of a delimited file holds the names. Without, the columns are
+        Whether the first record of a delimited file holds the names. If not, the columns are
         called ``"0"``, ``"1"`` and so on.
     limit : int or None, default=None
-        Stop after so many rows.
+        Most rows to read.
     text_columns : collection of str, default=()
-        Columns that are texts although most of their cells are numbers.
+        Columns that are always read as text.
     ignore : collection of str, default=()
         Columns to leave out.
     kind : {"csv", "tsv", "jsonl", "arff", "parquet", "npz"} or None, default=None
-        What the file is, whatever its name ends in.
+        Kind of the file; None to use its ending.
     unlabelled : bool, default=False
-        Whether rows may lack a label; `Chunk.known` then tells which have one.
+        Whether rows may lack a label; `Chunk.known` then says which have one.
     on_scan : callable or None, default=None
-        Called with the share of the file read during the first pass, if there is one.
+        Called with the share of the file read during a first pass.
 
     Returns
     -------
     Table
-        Iterate over it for chunks ``(X, y, names, rows, fraction)``.
+        Iterable of chunks ``(X, y, names, rows, fraction, ...)``.
 
     Raises
     ------
     TableError
-        If the file cannot be read as a table. Errors in later rows come while iterating.
+        If the file cannot be read as a table. Errors in later rows are raised while iterating.
     ValueError
         If `chunk_rows` or `limit` is less than 1.
 
@@ -331,12 +331,12 @@ def open_table(
 def load_csv(
     path: str | Path, target: str | int, header: bool = True
 ) -> tuple[NDArray[np.float64], NDArray[Any]]:
-    r"""Read a whole delimited text file into memory.
+    r"""Read a delimited text file into memory.
 
     Parameters
     ----------
     path : str or Path
-        The file, whatever its name ends in.
+        The file, with any ending.
     target : str or int
         Name or position (negative: from the end) of the label column.
     header : bool, default=True
@@ -345,7 +345,7 @@ def load_csv(
     Returns
     -------
     X : ndarray of float64, shape (n_rows, n_columns)
-        Numbers as they are, texts one-hot encoded, missing cells as NaN.
+        Numbers, one-hot encoded texts, and NaN for missing cells.
     y : ndarray, shape (n_rows,)
         Labels: int64 when all of the first rows are integers, else texts.
 

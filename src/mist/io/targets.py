@@ -1,4 +1,4 @@
-"""The column of labels: integers or texts, and rows that have none."""
+"""Reading of the label column: integers or texts, with or without missing labels."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ _INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
 
 
 class Targets:
-    """Reads labels batch by batch; the first ones decide whether they are integers.
+    """Reads labels batch by batch; the first labels decide whether they are integers.
 
     Parameters
     ----------
     column : Column
         The column of the labels.
     as_texts : bool
-        Labels are texts, whatever they look like.
+        Whether labels are always texts.
     unlabelled : bool
         Whether rows may lack a label.
 
@@ -46,7 +46,7 @@ class Targets:
         self.integers = False if as_texts else None
 
     def look(self, cells: Cells) -> None:
-        """Decide by these labels whether all are integers, unless that is decided."""
+        """Decide from these labels whether labels are integers, unless it was decided before."""
         if self.integers is None:
             self.integers = self._are_integers(cells)
 
@@ -65,15 +65,15 @@ class Targets:
         Returns
         -------
         y : ndarray, shape (n,)
-            Labels, int64 or texts; 0 or an empty text where there is none.
+            Labels, int64 or texts; 0 or an empty text where a label is missing.
         known : ndarray of bool, shape (n,), or None
-            Where there is a label; None if everywhere.
+            Where there is a label; None if no label is missing.
 
         Raises
         ------
         TableError
-            If a label is missing and may not be, is none of those declared, or is a text among
-            integers.
+            If a label is missing without ``unlabelled``, is not one of the declared labels, or is
+            a text among integers.
         """
         self.look(cells)
         integers = self.integers is not False
@@ -94,7 +94,7 @@ class Targets:
         return y, None if known.all() else known
 
     def _are_integers(self, cells: Cells) -> bool | None:
-        """Whether labels are integers; None where there is no label to tell it from."""
+        """Whether labels are integers; None without any label."""
         if isinstance(cells, np.ndarray) and cells.dtype.kind in "iu":
             return True
         declared = self._column.categories

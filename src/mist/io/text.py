@@ -1,4 +1,4 @@
-"""Opening text files: UTF-8 with or without a byte order mark, whatever the line ends."""
+"""Opening text files: UTF-8, with or without a byte order mark, with any line ends."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ _PART = 1 << 16
 
 
 class Lines:
-    r"""Lines of a text, which are counted, and none of which is too long to be held.
+    r"""Lines of a text, with a count of characters and a limit on the length of a line.
 
     Parameters
     ----------
     stream : TextIOWrapper
-        The text, its line ends as they are.
+        The text with unchanged line ends.
 
     Attributes
     ----------
@@ -47,7 +47,7 @@ class Lines:
         self.taken = 0
 
     def __iter__(self) -> Iterator[str]:
-        """Yield the lines from where reading has come to.
+        """Yield the lines from the current position on.
 
         Raises
         ------
@@ -58,26 +58,26 @@ class Lines:
         for number, line in enumerate(iter(read, ""), start=1):
             if len(line) > MOST_CHARACTERS:
                 raise TableError(
-                    f"row {number}: the line is longer than {MOST_CHARACTERS:,} characters; no "
-                    "table has such a row"
+                    f"row {number}: the line is longer than {MOST_CHARACTERS:,} characters; is "
+                    "this a table?"
                 )
             self.taken += len(line)
             yield line
 
     def head(self, size: int) -> tuple[str, bool]:
-        """Read the first characters, before anything else is read.
+        """Read the first characters; must be called before anything else is read.
 
         Parameters
         ----------
         size : int
-            How many.
+            Number of characters.
 
         Returns
         -------
         text : str
             The characters.
         complete : bool
-            Whether that is all.
+            Whether the text has no more characters.
         """
         return self._stream.read(size), not self._stream.read(1)
 
@@ -88,7 +88,7 @@ class Text(NamedTuple):
     Attributes
     ----------
     lines : Lines
-        The text, line ends left as they are.
+        The text with unchanged line ends.
     share : callable
         Returns how much of the file has been read, between 0 and 1.
     """
@@ -99,7 +99,7 @@ class Text(NamedTuple):
 
 @contextmanager
 def open_text(path: Path) -> Iterator[Text]:
-    """Open a text file, compressed or not, with its line ends left as they are.
+    """Open a text file, compressed or not, with unchanged line ends.
 
     Parameters
     ----------
@@ -114,8 +114,8 @@ def open_text(path: Path) -> Iterator[Text]:
     Raises
     ------
     TableError
-        If the file turns out not to be UTF-8, damaged, or to have a line that is too long, while it
-        is read; the message names the line.
+        While reading, if the file is not UTF-8, is damaged or has too long a line; the message
+        names the line.
     """
     try:
         with open_bytes(path) as unpacked:
@@ -137,7 +137,7 @@ def _first_bad_line(path: Path) -> int:
             except UnicodeDecodeError:
                 break
             number += part.endswith(b"\n")
-    # What lacks its end is at the end.
+    # A truncated character is in the last line.
     return number
 
 
@@ -145,16 +145,16 @@ _Item = TypeVar("_Item")
 
 
 def gathered(items: Iterable[_Item], size: int, lines: Lines) -> Iterator[list[_Item]]:
-    """Gather what is made of lines into groups.
+    """Gather items that are made from lines into groups.
 
     Parameters
     ----------
     items : iterable
-        Made of the lines, one after another.
+        Items made from the lines in order.
     size : int
         Most items in a group.
     lines : Lines
-        A group also ends where its lines have more than `MOST_AT_ONCE` characters.
+        A group also ends after more than `MOST_AT_ONCE` characters of lines.
 
     Yields
     ------
@@ -184,7 +184,7 @@ def batch_records(
     size : int
         Most records in a batch.
     text : Text
-        The file that they are from.
+        The file of the records.
 
     Yields
     ------

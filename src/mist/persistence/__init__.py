@@ -1,8 +1,8 @@
-"""Models kept in files, without pickle: `save`, `load` and what is in between.
+"""Saving models to files and loading them, without pickle.
 
-A file is a zip of one JSON header and the arrays of the model. What may be in it is a closed list
-of types by short names (`mist.persistence.registry`), so reading a file runs no code that it
-brings along. The names load on first use.
+A file is a zip of one JSON header and the arrays of the model. It may hold only a closed list of
+types, by short names (`mist.persistence.registry`), so reading a file runs no code from it. The
+names of this package are imported on first use.
 """
 
 from __future__ import annotations

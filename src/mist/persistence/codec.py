@@ -1,12 +1,11 @@
-"""Values as JSON and arrays, and back.
+"""Encoding of values as JSON and arrays, and decoding.
 
-A value of JSON stands for itself: None, bool, int, str and finite float. All else is an object of
-JSON, ``{"is": kind, "of": content}``, where the kind is one of those below or the name of a class
-in `mist.persistence.registry`. Arrays are told by their number and kept aside.
+None, bool, int, str and finite float are written as they are. Every other value is a JSON object,
+``{"is": kind, "of": content}``, where the kind is one of those below or the name of a class in
+`mist.persistence.registry`. Arrays are stored separately and referred to by number.
 
-Every value is written wherever it is found, so that none shares memory with another when it is
-read: lists, dicts and arrays that are found twice become two. Objects that are found twice are
-refused, but for `Labels`, which are told from each other by what they hold alone.
+Values that are read share no memory: a list, dict or array that is found twice is written twice.
+An object that is found twice is refused, except `Labels`, which are equal if their content is.
 """
 
 from __future__ import annotations
@@ -29,16 +28,16 @@ Array = np.ndarray[Any, Any]
 __all__ = ["Decoder", "Encoder", "Unreadable", "is_plain"]
 
 _DEEPEST = 100
-"""Levels of lists in lists, and so on."""
+"""Most levels of nested values."""
 
 _PLAIN = (bool, int, str)
 _KINDS = "biufU"
 _COPIED = ("Labels",)
-_REFUSED = {"RiverClassifier": "what it has learnt are objects of river; use pickle"}
+_REFUSED = {"RiverClassifier": "it holds objects of river; use pickle"}
 
 
 class Unreadable(ValueError):
-    """What is in a file is not what `Encoder` writes."""
+    """The content of a file is not something that `Encoder` writes."""
 
 
 def is_plain(dtype: np.dtype[Any]) -> bool:
@@ -55,12 +54,12 @@ def is_plain(dtype: np.dtype[Any]) -> bool:
 
 
 class Encoder:
-    """Values on their way into a file.
+    """Converts values to JSON and arrays.
 
     Attributes
     ----------
     arrays : list of ndarray
-        The arrays met so far; their place is their number.
+        The arrays found so far; the number of an array is its index.
 
     Examples
     --------
@@ -81,18 +80,18 @@ class Encoder:
         Parameters
         ----------
         value : object
-            What is to be kept.
+            The value.
         where : str
-            What error messages call it.
+            Its name in error messages.
         depth : int
-            Levels above it.
+            Number of levels above it.
 
         Raises
         ------
         TypeError
-            For a value of a type that files cannot hold; says where it was found.
+            If files cannot hold a value of this type; the message says where it was found.
         ValueError
-            If a value holds itself, or is nested too deeply.
+            If a value contains itself or is nested too deeply.
         """
         if value is None or type(value) in _PLAIN:
             return value
@@ -103,7 +102,7 @@ class Encoder:
         if isinstance(value, np.ndarray):
             return self._array(value, where, depth)
         if depth > _DEEPEST:
-            raise ValueError(f"{where} is nested too deeply, or holds itself")
+            raise ValueError(f"{where} is nested too deeply or contains itself")
         kind = type(value)
         if kind in (list, tuple):
             return {"is": kind.__name__, "of": self._all(value, where, depth)}
@@ -177,12 +176,12 @@ def _not_kept(value: Any, where: str) -> TypeError:
     name = type(value).__name__
     if isinstance(value, np.ndarray | np.generic) and not is_plain(value.dtype):
         name = f"{name} of {value.dtype}"
-    why = _REFUSED.get(name, "see mist.persistence.register for classes of your own")
-    return TypeError(f"{where} is a {name}, which files of models cannot hold: {why}")
+    why = _REFUSED.get(name, "register your own classes with mist.persistence.register")
+    return TypeError(f"{where} is a {name}, which model files cannot hold: {why}")
 
 
 def _field_names(cls: type) -> Sequence[str] | None:
-    """Fields that an object of the class is made of; None if it is not made of fields."""
+    """Names of the fields of a named tuple or dataclass; None for other classes."""
     if issubclass(cls, tuple):
         return getattr(cls, "_fields", None)
     if dataclasses.is_dataclass(cls):
@@ -191,14 +190,14 @@ def _field_names(cls: type) -> Sequence[str] | None:
 
 
 class Decoder:
-    """Values on their way out of a file.
+    """Converts JSON and arrays back to values.
 
     Parameters
     ----------
     arrays : sequence of ndarray
         The arrays by number.
     check : callable or None
-        Called with every estimator that was made; raises ValueError for one that is not sound.
+        Called with every decoded estimator; raises ValueError if it is not valid.
 
     Examples
     --------
@@ -212,9 +211,9 @@ class Decoder:
         self._taken: set[int] = set()
 
     def finish(self) -> None:
-        """Refuse arrays that belong to nothing."""
+        """Refuse arrays that no value uses."""
         if len(self._taken) < len(self._arrays):
-            raise Unreadable("it has arrays that belong to nothing")
+            raise Unreadable("the file has arrays that no value uses")
 
     def decode(self, node: Any, depth: int = 0) -> Any:
         """The value that was encoded.
@@ -222,7 +221,7 @@ class Decoder:
         Raises
         ------
         Unreadable
-            If that is not what `Encoder` writes, or holds a class that is unknown here.
+            If the node is not something that `Encoder` writes, or names an unknown class.
         """
         if node is None or type(node) in (*_PLAIN, float):
             return node
@@ -232,14 +231,14 @@ class Decoder:
             raise Unreadable("values are nested too deeply")
         unknown = set(node) - {"is", "of", "parameters"}
         if unknown:
-            raise Unreadable(f"a value has the unknown part {min(unknown)!r}")
+            raise Unreadable(f"a value has the unknown key {min(unknown)!r}")
         kind, content = node["is"], node["of"]
         read = _READERS.get(kind)
         return self._made(node, depth) if read is None else read(self, content, depth + 1)
 
     def _float(self, content: Any, depth: int) -> float:
         if content not in ("nan", "inf", "-inf"):
-            raise Unreadable(f"{content!r} is no number")
+            raise Unreadable(f"{content!r} is not a number")
         return float(content)
 
     def _list(self, content: Any, depth: int) -> list[Any]:
@@ -258,10 +257,10 @@ class Decoder:
         out = {}
         for pair in _as(list, content):
             if len(_as(list, pair)) != 2:
-                raise Unreadable("an entry of a dict is no pair")
+                raise Unreadable("an entry of a dict is not a pair")
             out[self.decode(pair[0], depth)] = self.decode(pair[1], depth)
         if len(out) != len(content):
-            raise Unreadable("a dict has a key twice")
+            raise Unreadable("a dict has the same key twice")
         return out
 
     def _range(self, content: Any, depth: int) -> range:
@@ -271,16 +270,16 @@ class Decoder:
         name, value = _as(list, content)
         dtype = np.dtype(_as(str, name))
         if not is_plain(dtype):
-            raise Unreadable(f"a number is of the type {name!r}")
+            raise Unreadable(f"a number has the unsupported type {name!r}")
         return dtype.type(self.decode(value, depth))
 
     def _take(self, content: Any, *, records: bool) -> Array:
         if not 0 <= _whole(content) < len(self._arrays) or content in self._taken:
-            raise Unreadable(f"there is no array {content}, or it is taken")
+            raise Unreadable(f"array {content} does not exist or is used twice")
         self._taken.add(content)
         found = self._arrays[content]
         if (found.dtype.fields is not None) != records:
-            raise Unreadable(f"array {content} is of another kind")
+            raise Unreadable(f"array {content} has the wrong kind of values")
         return found
 
     def _array(self, content: Any, depth: int) -> Array:
@@ -299,9 +298,9 @@ class Decoder:
 
     def _random_state(self, content: Any, depth: int) -> np.random.RandomState:
         state = self.decode(content, depth)
-        # NumPy takes the position for granted.
+        # NumPy does not check the position.
         if not 0 <= _whole(state["state"]["pos"]) <= 624:
-            raise Unreadable("a random state has no such position")
+            raise Unreadable("the position of a random state is not between 0 and 624")
         out = np.random.RandomState(0)
         out.set_state(state)
         return out
@@ -316,7 +315,7 @@ class Decoder:
         name = node["is"]
         cls = class_of(name)
         if cls is None:
-            raise Unreadable(f"{name!r} is a type that is unknown here")
+            raise Unreadable(f"{name!r} is an unknown type: a class of your own must be registered")
         content = _as(dict, node["of"])
         attributes = {k: self.decode(v, depth + 1) for k, v in content.items()}
         if _field_names(cls) is not None:
@@ -338,7 +337,7 @@ class Decoder:
         content = _as(dict, node.get("parameters"))
         unknown = sorted(set(content) - set(cls._get_param_names()))
         if unknown:
-            raise Unreadable(f"{unknown[0]!r} is no parameter of {name}")
+            raise Unreadable(f"{unknown[0]!r} is not a parameter of {name}")
         return {k: self.decode(v, depth + 1) for k, v in content.items()}
 
 
@@ -361,7 +360,7 @@ _READERS: Mapping[str, Callable[[Decoder, Any, int], Any]] = {
 
 def _as(kind: type, value: Any) -> Any:
     if type(value) is not kind:
-        raise Unreadable(f"a {kind.__name__} was expected, not {str(value)[:40]!r}")
+        raise Unreadable(f"type {kind.__name__} was expected, not {str(value)[:40]!r}")
     return value
 
 
@@ -371,8 +370,8 @@ def _whole(value: Any) -> int:
 
 
 def _check_names(cls: type, name: str, attributes: Mapping[str, Any]) -> None:
-    """Refuse attributes that would stand before methods of the class."""
+    """Refuse attributes that would hide methods of the class."""
     for key in attributes:
         there = inspect.getattr_static(cls, key, None)
         if not key.isidentifier() or key.startswith("__") or hasattr(there, "__get__"):
-            raise Unreadable(f"{key!r} is no attribute of {name}")
+            raise Unreadable(f"{key!r} is not an attribute of {name}")

@@ -1,8 +1,8 @@
-"""The file: a zip of one JSON header and one npy member for each array, sealed by a checksum.
+"""The file format: a zip of one JSON header and one npy member per array, with a checksum.
 
-The comment of the zip, which is the end of the file, holds the SHA-256 of all that stands before
-it. The header says how large each member is and has its SHA-256. A member is read no further than
-that, and nothing is read of a file whose members are larger together than the caller allows.
+The comment of the zip, at the end of the file, holds the SHA-256 of all bytes before it. The
+header gives the size and the SHA-256 of each member. No more of a member is read than its size,
+and no member is read if their total size exceeds the limit of the caller.
 """
 
 from __future__ import annotations
@@ -47,14 +47,14 @@ _DIGITS = 64
 _CHUNK = 2**20
 _ZIP64 = 2**31 - 2**16
 _START = b"PK\x03\x04"
-_LEVEL = 1  # what a higher level saves is little, as most numbers are noise in their last digits
+_LEVEL = 1  # higher levels save little: the last digits of most numbers are noise
 
 MOST_BYTES = 2**32
-"""Bytes that the members of a file may have together, unless more are allowed."""
+"""Default limit on the total bytes of the members of a file."""
 
 
 class Contents(NamedTuple):
-    """What is in a file, before it is made a model.
+    """The content of a file before it is decoded to a model.
 
     Attributes
     ----------
@@ -62,7 +62,7 @@ class Contents(NamedTuple):
         The header: format, versions, class, classes, and the model as `mist.persistence.codec`
         writes it.
     arrays : list of ndarray
-        Its arrays.
+        The arrays.
     sizes : dict
         Bytes of every member by name.
     """
@@ -73,26 +73,26 @@ class Contents(NamedTuple):
 
 
 def member_name(number: int) -> str:
-    """The member that holds the array of a number."""
+    """Name of the member that holds the array with this number."""
     return f"arrays/{number}.npy"
 
 
 def write_contents(path: Path, header: Mapping[str, Any], arrays: Sequence[Array]) -> None:
-    """Write a file, whole or not at all.
+    """Write a file completely or not at all.
 
     Parameters
     ----------
     path : Path
-        The file; its folder is made if need be.
+        The file; a missing folder is created.
     header : mapping
-        What goes into the header beside format, version and members; values of JSON.
+        JSON values of the header, in addition to format, version and members.
     arrays : sequence of ndarray
         Arrays of numbers, bools, text or records.
 
     Raises
     ------
     OSError
-        If it cannot be written; an earlier file is then as it was.
+        If it cannot be written; an existing file is then unchanged.
     """
     members = {}
     with replacing(path) as file:
@@ -114,7 +114,7 @@ def write_contents(path: Path, header: Mapping[str, Any], arrays: Sequence[Array
 
 
 class _Counted:
-    """A file that only grows, and the checksum of what was written."""
+    """An append-only file with the size and checksum of the written bytes."""
 
     def __init__(self, file: Any) -> None:
         self.file, self.size, self.sum = file, 0, hashlib.sha256()
@@ -126,7 +126,7 @@ class _Counted:
 
 
 def _write_array(archive: zipfile.ZipFile, name: str, array: Array) -> dict[str, Any]:
-    """Write an array; returns what the header says of it."""
+    """Write an array and return its entry in the header."""
     plain = np.asarray(array)
     large = plain.nbytes > _ZIP64
     with archive.open(name, "w", force_zip64=large) as member:
@@ -141,14 +141,14 @@ def _write_array(archive: zipfile.ZipFile, name: str, array: Array) -> dict[str,
 
 
 def _described(dtype: np.dtype[Any]) -> Any:
-    """The type of an array as values of JSON."""
+    """The type of an array as JSON values."""
     if dtype.fields is None:
         return dtype.str
     return [[name, part[0].str] for name, part in dtype.fields.items()]
 
 
 def _digest(file: BinaryIO) -> bytes:
-    """Checksum of all bytes but those of the checksum at the end, as digits."""
+    """SHA-256 of all bytes before the checksum at the end, as hexadecimal digits."""
     left = file.seek(0, os.SEEK_END) - _DIGITS
     file.seek(0)
     total = hashlib.sha256()
@@ -162,14 +162,14 @@ def _digest(file: BinaryIO) -> bytes:
 
 
 def read_contents(path: Path, *, max_bytes: int = MOST_BYTES) -> Contents:
-    """Read a file and check that it is as it was written.
+    """Read a file and check that it is unchanged.
 
     Parameters
     ----------
     path : Path
         The file.
     max_bytes : int
-        Bytes that its members may have together; a file with more is refused before they are read.
+        Limit on the total bytes of its members; a larger file is refused before they are read.
 
     Returns
     -------
@@ -179,8 +179,8 @@ def read_contents(path: Path, *, max_bytes: int = MOST_BYTES) -> Contents:
     Raises
     ------
     ValueError
-        If it is no file of a model, of a newer format, cut short, altered or inconsistent. The
-        message names the file.
+        If it is not a model file, has a newer format, or is truncated, altered or inconsistent.
+        The message names the file.
     OSError
         If it cannot be read.
     """
@@ -196,15 +196,15 @@ def read_contents(path: Path, *, max_bytes: int = MOST_BYTES) -> Contents:
 
 
 def _check_seal(file: BinaryIO) -> None:
-    """Refuse a file that is not as it was written."""
+    """Refuse a file that was changed after it was written."""
     size = file.seek(0, os.SEEK_END)
     file.seek(0)
     if file.read(len(_START)) != _START:
-        raise Unreadable("this is no file of a MIST model")
+        raise Unreadable("this is not a MIST model file")
     file.seek(max(0, size - len(_SEAL) - _DIGITS))
     end = file.read()
     if not end.startswith(_SEAL):
-        raise Unreadable("this is no file of a MIST model, or it is cut short")
+        raise Unreadable("this is not a MIST model file, or it is truncated")
     if end[len(_SEAL) :] != _digest(file):
         raise Unreadable("the file was altered or damaged: its checksum differs")
 
@@ -214,15 +214,15 @@ def _read(archive: zipfile.ZipFile, max_bytes: int) -> Contents:
     sizes = {member.filename: member.file_size for member in members}
     for member in members:
         if not _MEMBER.fullmatch(member.filename):
-            raise Unreadable(f"it has the odd member {member.filename!r}")
+            raise Unreadable(f"the file has the unexpected member {member.filename!r}")
         check_packing(member)
     if len(sizes) < len(members):
-        raise Unreadable("it has a member twice")
+        raise Unreadable("the file has the same member twice")
     total = sum(sizes.values())
     if total > max_bytes:
         raise Unreadable(
-            f"what it holds takes {total:,} bytes, more than max_bytes={max_bytes:,}: if you trust "
-            "the file, allow more"
+            f"its content takes {total:,} bytes, more than max_bytes={max_bytes:,}: if you trust "
+            "the file, pass a larger max_bytes"
         )
     if _HEADER not in sizes:
         raise Unreadable(f"member {_HEADER!r} is missing")
@@ -231,10 +231,10 @@ def _read(archive: zipfile.ZipFile, max_bytes: int) -> Contents:
     wanted = {member_name(number) for number in range(len(declared))}
     for name in sorted(wanted | set(declared) | set(sizes) - {_HEADER}):
         if name not in sizes or name not in declared or name not in wanted:
-            there = "not there" if name not in sizes else "not listed"
+            there = "missing" if name not in sizes else "not listed in the header"
             raise Unreadable(f"member {name!r} is {there}")
         if declared[name]["bytes"] != sizes[name]:
-            raise Unreadable(f"member {name!r} is not as large as the header says")
+            raise Unreadable(f"the size of member {name!r} differs from the header")
     arrays = []
     for number in range(len(declared)):
         name = member_name(number)
@@ -249,42 +249,42 @@ def _bytes(archive: zipfile.ZipFile, name: str, size: int) -> bytes:
     with archive.open(name) as member:
         data = member.read(size + 1)
     if len(data) != size:
-        raise Unreadable(f"member {name!r} is not as large as the zip says")
+        raise Unreadable(f"the size of member {name!r} differs from the zip directory")
     return data
 
 
 def _parsed(data: bytes) -> dict[str, Any]:
     header = json.loads(data, parse_constant=_no_constant)
     if type(header) is not dict or header.get("format") != FORMAT:
-        raise Unreadable("the file is of an unknown format")
+        raise Unreadable("the file has an unknown format")
     version = header.get("version")
     if type(version) is not int or version < 1:
-        raise Unreadable(f"the file is of the unknown version {version!r} of the format")
+        raise Unreadable(f"the file has the unknown format version {version!r}")
     if type(header.get("library")) is not str:
-        raise Unreadable("the header does not say which MIST has written the file")
+        raise Unreadable("the header does not say which version of MIST wrote the file")
     if version > VERSION:
         raise Unreadable(
-            f"the file has version {version} of the format, and this MIST reads up to "
-            f"{VERSION}: it was written by MIST {header.get('library')}, use that or a newer one"
+            f"the file has format version {version}, but this MIST reads versions up to "
+            f"{VERSION}: use MIST {header.get('library')}, which wrote the file, or a newer one"
         )
     return header
 
 
 def _no_constant(text: str) -> Any:
-    raise Unreadable(f"{text} is no value of the header")
+    raise Unreadable(f"{text} is not allowed in the header")
 
 
 def _array(name: str, data: bytes, declared: Mapping[str, Any]) -> Array:
-    """The array in a member, if it is what the header says."""
+    """Read the array of a member and check it against the header."""
     file = io.BytesIO(data)
     shape, fortran, dtype = read_header(file)
     if not is_plain(dtype):
-        raise Unreadable(f"member {name!r} holds values of the type {dtype}")
+        raise Unreadable(f"member {name!r} holds values of the unsupported type {dtype}")
     if _described(dtype) != declared["dtype"] or list(shape) != declared["shape"]:
-        raise Unreadable(f"member {name!r} has another type or shape than the header says")
+        raise Unreadable(f"member {name!r} differs in type or shape from the header")
     count = int(np.prod(shape, dtype=object))
     if len(data) - file.tell() != count * dtype.itemsize:
-        raise Unreadable(f"member {name!r} does not fill its shape")
+        raise Unreadable(f"member {name!r} has more or fewer bytes than its shape needs")
     flat = np.frombuffer(data, dtype, count, file.tell()) if count else np.empty(0, dtype)
     check_texts(flat)
     out = flat.astype(dtype.newbyteorder("="))

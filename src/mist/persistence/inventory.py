@@ -1,4 +1,4 @@
-"""What is where in a file: which array holds what of the model."""
+"""List of the members of a file: which array is which attribute of the model."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def members(contents: Contents) -> list[Member]:
 
 
 def _places(node: Any, where: str) -> Iterator[tuple[int, str]]:
-    """Numbers of arrays in an encoded value, and where each is."""
+    """Number of each array in an encoded value, and the attribute that it is."""
     if not isinstance(node, Mapping):
         return
     kind, content = node["is"], node["of"]

@@ -1,4 +1,4 @@
-"""Models to files and back."""
+"""Saving models to files and loading them."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ __all__ = ["Loaded", "load", "load_with_attachment", "restored", "save"]
 
 
 class Loaded(NamedTuple):
-    """A model, and what was saved beside it.
+    """A model and its attachment.
 
     Attributes
     ----------
     model : estimator
         The model.
     attachment : object
-        What was given as ``attachment``, None if nothing was.
+        The ``attachment`` given to `save`; None if there was none.
     """
 
     model: Any
@@ -34,7 +34,7 @@ class Loaded(NamedTuple):
 
 
 def save(model: Any, path: str | os.PathLike[str], *, attachment: Any = None) -> None:
-    """Write a model to a file, whole or not at all.
+    """Write a model to a file, completely or not at all.
 
     Parameters
     ----------
@@ -42,18 +42,18 @@ def save(model: Any, path: str | os.PathLike[str], *, attachment: Any = None) ->
         A classifier or forest of this library, fitted or not; or an estimator of a class that
         `register` knows.
     path : str or path-like
-        The file, by convention ``.mist``; an earlier one is replaced once the new one is complete
-        and on the disk. Its folder is made if need be.
+        The file, by convention ``.mist``; an existing file is replaced once the new one is
+        complete and on the disk. A missing folder is created.
     attachment : object, default=None
-        What is to be kept beside the model: None, bools, numbers, text, arrays, lists, tuples,
-        sets and dicts of such, and objects of classes that files can hold, other models included.
+        A value to save with the model: None, bools, numbers, text, arrays, lists, tuples, sets and
+        dicts of these, and objects of classes that files can hold, including other models.
 
     Raises
     ------
     TypeError
-        If the model, or what is attached, holds something that files cannot; nothing is written.
+        If the model or the attachment holds something that files cannot; nothing is written.
     OSError
-        If the file cannot be written; an earlier file is then as it was.
+        If the file cannot be written; an existing file is then unchanged.
 
     Examples
     --------
@@ -69,7 +69,7 @@ def save(model: Any, path: str | os.PathLike[str], *, attachment: Any = None) ->
     """
     name = type(model).__name__
     if not isinstance(model, BaseEstimator):
-        raise TypeError(f"a {name} is no model; give what is to be kept beside one as attachment")
+        raise TypeError(f"a {name} is not a model; save other values as the attachment of one")
     if isinstance(model, Gated):
         model._gate.shared(lambda: _write(model, Path(path), attachment))
     else:
@@ -93,26 +93,26 @@ def _write(model: Any, path: Path, attachment: Any) -> None:
 def load(path: str | os.PathLike[str], *, max_bytes: int = MOST_BYTES) -> Any:
     """Read a model from a file that `save` has written.
 
-    Nothing that the file holds is run, and all that compiled code relies on is checked, so a file
-    from a stranger can at worst answer wrongly.
+    No code from the file is run, and everything that compiled code relies on is checked: at worst,
+    a model from an untrusted file gives wrong answers.
 
     Parameters
     ----------
     path : str or path-like
         The file.
     max_bytes : int, default=2**32
-        Bytes that what the file holds may take; a file with more is refused before it is read.
+        Limit on the bytes of the unpacked file; a larger file is refused before it is read.
 
     Returns
     -------
     estimator
-        The model. It answers, and learns on, bit for bit as the one that was saved.
+        The model. It predicts and continues to learn bit for bit like the saved one.
 
     Raises
     ------
     ValueError
-        If it is no file of a model, of a newer format, cut short, altered, inconsistent or too
-        large. The message names the file.
+        If it is not a model file, has a newer format, or is truncated, altered, inconsistent or
+        too large. The message names the file.
     OSError
         If it cannot be read.
 
@@ -132,7 +132,7 @@ def load(path: str | os.PathLike[str], *, max_bytes: int = MOST_BYTES) -> Any:
 
 
 def load_with_attachment(path: str | os.PathLike[str], *, max_bytes: int = MOST_BYTES) -> Loaded:
-    """Read a model and what was saved beside it.
+    """Read a model and its attachment.
 
     Parameters
     ----------
@@ -155,7 +155,7 @@ def load_with_attachment(path: str | os.PathLike[str], *, max_bytes: int = MOST_
 
 
 def restored(path: Path, contents: Contents) -> Loaded:
-    """Make a model of what was read from a file.
+    """Decode the model in the content of a file.
 
     Parameters
     ----------
@@ -172,7 +172,7 @@ def restored(path: Path, contents: Contents) -> Loaded:
     Raises
     ------
     ValueError
-        If what was read is not a sound model. The message names the file.
+        If the content is not a valid model. The message names the file.
     """
     try:
         decoder = Decoder(contents.arrays, check_sound)
@@ -182,12 +182,14 @@ def restored(path: Path, contents: Contents) -> Loaded:
         listed = decoder.decode(header["classes"])
         decoder.finish()
         if not isinstance(model, BaseEstimator) or header["class"] != header["model"]["is"]:
-            raise Unreadable("what it holds is no model of the class that the header names")
+            raise Unreadable("its content is not a model of the class that the header names")
         classes = getattr(model, "classes_", None)
         if listed != (None if classes is None else classes.tolist()):
-            raise Unreadable("the header lists other classes than the model has")
+            raise Unreadable("the classes in the header are not those of the model")
     except Unreadable as error:
         raise ValueError(f"{path}: {one_line(str(error))}") from error
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
-        raise ValueError(f"{path}: the model in it is not sound: {one_line(str(error))}") from error
+        raise ValueError(
+            f"{path}: the model in the file is not valid: {one_line(str(error))}"
+        ) from error
     return Loaded(model, attachment)

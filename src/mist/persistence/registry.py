@@ -1,7 +1,7 @@
 """The classes that a file may hold, by short names.
 
-A class of this library is one line in `HOMES`; one of somebody else's is told by `register`. Files
-have the names and not the modules, so modules may be moved.
+Each class of this library has a line in `HOMES`; `register` adds other classes. Files hold the
+names and not the modules, so modules may be moved.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ HOMES: Mapping[str, str] = {
     "RandomFeatureLDA": "mist.baselines.random_feature_lda:RandomFeatureLDA",
     "StreamEncoder": "mist.preprocessing.encoder:StreamEncoder",
     "StreamPipeline": "mist.preprocessing.pipeline:StreamPipeline",
-    # What they are made of.
+    # Parts of the estimators.
     "Labels": "mist.labels:Labels",
     "Companion": "mist.companion:Companion",
     "SplitRule": "mist.engine.growth:SplitRule",
@@ -61,18 +61,18 @@ HOMES: Mapping[str, str] = {
     "RandomFeatureRLSState": "mist.baselines.random_features:State",
     "RandomFeatureLDAState": "mist.baselines.random_feature_lda:State",
 }
-"""Where each class of this library is; a name that was in a release is never used anew."""
+"""Module and name of each class, by its name in files. Released names are never reused."""
 
 _NAMES = {home: name for name, home in HOMES.items()}
 _REGISTERED: dict[str, type] = {}
 
 
 def register(cls: _Class, name: str | None = None) -> _Class:
-    """Let files hold objects of a class: an estimator, a named tuple, a dataclass or another.
+    """Allow objects of a class in files: an estimator, a named tuple, a dataclass or another.
 
-    Estimators are made anew from their parameters, named tuples and dataclasses from their fields;
-    all other attributes are put into ``__dict__``, or handed to ``__setstate__``. All values must
-    be of types that a file can hold. Whoever reads the file must have registered the class, too.
+    Estimators are rebuilt from their parameters, named tuples and dataclasses from their fields;
+    all other attributes are put into ``__dict__`` or passed to ``__setstate__``. All values must
+    be of types that a file can hold. A process that reads the file must register the class, too.
 
     Parameters
     ----------
@@ -89,7 +89,7 @@ def register(cls: _Class, name: str | None = None) -> _Class:
     Raises
     ------
     ValueError
-        If the name is taken by another class, or is no name with a capital letter.
+        If another class has the name, or the name does not begin with a capital letter.
 
     Examples
     --------
@@ -103,10 +103,10 @@ def register(cls: _Class, name: str | None = None) -> _Class:
     name = cls.__name__ if name is None else name
     if not (name.isidentifier() and name[0].isupper()):
         raise ValueError(f"name={name!r} must be a word that begins with a capital letter")
-    # A class that is defined again, as in a notebook, takes the place of the earlier one.
+    # A class that is defined again, as in a notebook, replaces the earlier one.
     known = _REGISTERED.get(name, cls)
     if name in HOMES or _home(known) != _home(cls):
-        raise ValueError(f"name={name!r} stands for another class in files: give another name")
+        raise ValueError(f"name={name!r} is the name of another class in files: give another name")
     _REGISTERED[name] = cls
     return cls
 
@@ -124,7 +124,7 @@ def name_of(cls: type) -> str | None:
 
 
 def class_of(name: str) -> type | None:
-    """The class that a name in files stands for, None if it is unknown."""
+    """The class with a name in files, None if the name is unknown."""
     if name in HOMES:
         module, _, attribute = HOMES[name].partition(":")
         found: Any = getattr(importlib.import_module(module), attribute)

@@ -1,7 +1,7 @@
-"""Shapes and types of the arrays that models are made of, as tables.
+"""Tables of the shapes and types of the arrays in models.
 
-An entry names the array's type and its axes. Axes of one name are of one length; a number is a
-length. ``d`` counts columns, ``a`` the numeric ones, ``b`` the 0/1 ones, ``codes`` classes learnt.
+An entry gives the type and the axes of an array. Axes of the same name have the same length; a
+number is a length. ``d`` counts all columns, ``a`` numeric and ``b`` 0/1 ones, ``codes`` classes.
 """
 
 from __future__ import annotations
@@ -179,15 +179,15 @@ BASELINES: Mapping[str, Table] = {
 
 
 def require(holds: Any, what: str) -> None:
-    """Refuse a model unless something holds.
+    """Refuse a model unless a condition holds.
 
     Raises
     ------
     Unreadable
-        Says what is wrong.
+        The message says what is wrong.
     """
     if not holds:
-        raise Unreadable(f"the model in it is not sound: {what}")
+        raise Unreadable(f"the model in the file is not valid: {what}")
 
 
 def fit(group: Any, table: Table, sizes: dict[str, int], **types: Any) -> None:
@@ -200,14 +200,14 @@ def fit(group: Any, table: Table, sizes: dict[str, int], **types: Any) -> None:
     table : mapping
         Type and axes of each.
     sizes : dict
-        Lengths of axes that are known; those that are met are added.
+        Known lengths of axes; new ones are added.
     **types
-        What the names of types in the table stand for.
+        Types for the names of types in the table.
 
     Raises
     ------
     Unreadable
-        Names the array that does not fit.
+        The message names the array that does not fit.
 
     Examples
     --------
@@ -229,5 +229,5 @@ def fit(group: Any, table: Table, sizes: dict[str, int], **types: Any) -> None:
         ]
         require(
             array.ndim == len(axes.split()) and list(array.shape) == lengths,
-            f"{where} has the shape {array.shape}",
+            f"{where} has the wrong shape {array.shape}",
         )

@@ -1,8 +1,8 @@
-"""What compiled code takes for granted, checked before a model from a file is let near it.
+"""Validation of a model from a file, before compiled code uses it.
 
-A file whose checksums are right may have been made by anyone. Compiled code does not look whether
-an index is inside its array, so all indices, chains and shapes are looked at here. Numbers that
-are values and not indices are left alone: wrong ones give wrong answers and no more.
+Anyone can make a file whose checksums are right. Compiled code does not check whether an index is
+inside its array, so all indices, chains and shapes are checked here. Other numbers are not
+checked: wrong ones give wrong answers and do no other harm.
 """
 
 from __future__ import annotations
@@ -81,18 +81,18 @@ __all__ = ["check_baseline", "check_classifier", "check_forest", "check_sound"]
 
 
 def check_sound(model: Any) -> None:
-    """Refuse an estimator of this library that compiled code must not see.
+    """Refuse an estimator of this library that is not valid.
 
     Parameters
     ----------
     model : estimator
-        As it was read; its own estimators have been checked. One of another library's classes is
-        let pass.
+        The decoded estimator; the estimators in it have been checked. Estimators of other
+        libraries pass.
 
     Raises
     ------
     ValueError
-        Says what is wrong.
+        The message says what is wrong.
     """
     if isinstance(model, Gated):
         if "_labels" in vars(model):
@@ -105,12 +105,12 @@ def check_sound(model: Any) -> None:
 
 def _check_labels(model: Any) -> None:
     labels = model._labels
-    require(type(labels) is Labels, "its labels are none")
+    require(type(labels) is Labels, "its labels have the wrong type")
     codes, declared = labels._codes, labels._declared
-    require(type(codes) is dict and type(declared) is set, "its labels are none")
+    require(type(codes) is dict and type(declared) is set, "its labels have the wrong type")
     require(list(codes.values()) == list(range(len(codes))), "the codes of its labels have gaps")
     known = [*codes, *declared]
-    require([plain_label(label) for label in known] == known, "its labels are of odd types")
+    require([plain_label(label) for label in known] == known, "its labels have the wrong types")
     check_one_kind(known)
     again = Labels()
     again.add(codes, declared)
@@ -121,12 +121,12 @@ def _check_labels(model: Any) -> None:
 
 def _check_equal(found: Any, wanted: Array, what: str) -> None:
     same = type(found) is np.ndarray and found.dtype == wanted.dtype
-    require(same and np.array_equal(found, wanted), f"{what} is not what it should be")
+    require(same and np.array_equal(found, wanted), f"{what} has a wrong type or value")
 
 
 def _check_columns(model: Any, n_features: int) -> None:
-    require(type(model.n_features_in_) is int, "n_features_in_ is no number")
-    require(model.n_features_in_ == n_features, "it has another number of columns than its state")
+    require(type(model.n_features_in_) is int, "n_features_in_ is not an int")
+    require(model.n_features_in_ == n_features, "n_features_in_ differs from its state")
     for name in ("_keys", "feature_names_in_"):
         if name in vars(model):
             require(len(vars(model)[name]) == n_features, f"{name} does not name all columns")
@@ -134,11 +134,11 @@ def _check_columns(model: Any, n_features: int) -> None:
 
 def check_classifier(model: Any) -> None:
     """Refuse a `MistClassifier` that is not valid; raises as `check_sound` does."""
-    require("_single" not in vars(model), "_single is not kept in files")
+    require("_single" not in vars(model), "_single must not be in a file")
     if "_options" in vars(model):
         check_options(model._options)
         rule = SplitRule(**{name: model._options[name] for name in SplitRule._fields})
-        require(model._rule == rule, "its rule is not that of its options")
+        require(model._rule == rule, "its split rule differs from its options")
     if "_state" not in vars(model):
         return
     state = model._state
@@ -150,16 +150,16 @@ def check_classifier(model: Any) -> None:
 
 
 def _check_log(splits: Any, d: int) -> None:
-    """Refuse a log of splits with something else in it, or of columns that are not there."""
-    require(type(splits) is list, "its log is none")
+    """Refuse a log of splits with invalid entries or unknown columns."""
+    require(type(splits) is list, "its split log is not a list")
     for split in splits:
-        require(type(split) is Split, "its log holds no splits")
+        require(type(split) is Split, "its split log holds something else")
         for name, kind in get_type_hints(Split).items():
             value = getattr(split, name)
-            # Which of the two it is depends on whether code was compiled.
+            # Compiled code gives Python types, other code NumPy types.
             same = type(value) is kind or (isinstance(value, np.generic) and value.dtype == kind)
-            require(same, f"Split.{name} is {value!r}")
-        require(split.node >= 0 and 0 <= split.feature < d, "a split of its log is on no column")
+            require(same, f"Split.{name}={value!r} has the wrong type")
+        require(split.node >= 0 and 0 <= split.feature < d, "a split in its log is out of range")
 
 
 def check_forest(model: Any) -> None:
@@ -171,14 +171,14 @@ def check_forest(model: Any) -> None:
     require(type(trees) is list and len(trees) > 0, "it has no trees")
     n_numeric = trees[0]._state.options.n_numeric
     for tree in trees:
-        require(isinstance(tree, kind), "a tree is none")
+        require(isinstance(tree, kind), "a tree is not a MistClassifier")
         require(tree._state.options.n_numeric == n_numeric, "its trees have different columns")
-        _check_equal(tree._labels.columns, model._labels.columns, "the labels of a tree")
-        _check_equal(tree.classes_, model.classes_, "the labels of a tree")
+        _check_equal(tree._labels.columns, model._labels.columns, "the label array of a tree")
+        _check_equal(tree.classes_, model.classes_, "the label array of a tree")
         _check_equal(tree._order, trees[0]._order, "the order of a tree's columns")
     _check_columns(model, trees[0].n_features_in_)
     fit(model, {"_masses": (np.float64, "codes")}, {"codes": n_codes})
-    require(type(model._n_rows) is int, "its number of rows is none")
+    require(type(model._n_rows) is int, "its number of rows is not an int")
     if model._companion is not None:
         _check_companion(model._companion, model.n_features_in_, n_codes)
 
@@ -186,15 +186,15 @@ def check_forest(model: Any) -> None:
 def _check_companion(companion: Any, n_features: int, n_codes: int) -> None:
     model = companion.model
     same = type(model) is class_of("RandomFeatureLDA")
-    require(same, "what learns beside the trees is of another class")
+    require(same, "its random-feature head has the wrong class")
     if not model.__sklearn_is_fitted__():
         return
     columns, classes = companion.columns, model.classes_
     fit(companion, {"columns": (np.intp, "d")}, {"d": model.n_features_in_})
     require(len(columns) <= n_features, "it has fewer columns than its discriminant")
-    _check_equal(np.sort(columns), np.arange(len(columns)), "the discriminant's columns")
-    require(classes.dtype == np.int64, "the discriminant's classes are no codes")
-    _check_range(classes, 0, n_codes, "the discriminant's classes")
+    _check_equal(np.sort(columns), np.arange(len(columns)), "the column array of its discriminant")
+    require(classes.dtype == np.int64, "the classes of its discriminant are not int64")
+    _check_range(classes, 0, n_codes, "the classes of its discriminant")
 
 
 def check_baseline(model: Any) -> None:
@@ -204,48 +204,48 @@ def check_baseline(model: Any) -> None:
         return
     state, d = model._state, model.n_features_in_
     _check_columns(model, d)
-    require(type(state) is class_of(f"{name}State"), "its state is of another class")
+    require(type(state) is class_of(f"{name}State"), "its state has the wrong class")
     sizes = {"d": d, "codes": len(model._labels.columns), "packed": packed_size(d)}
     fit(state, BASELINES[name], sizes)
     if name == "RandomFeatureLDA":
-        require(sizes["both"] == d + sizes["random"], "its features are not as many as they are")
+        require(sizes["both"] == d + sizes["random"], "its numbers of features do not add up")
     elif name in ("RLS", "RandomFeatureRLS"):
         columns = sizes.get("random", d) + bool(model.fit_intercept)
-        require(sizes["design"] == columns, "its regression is not on its columns")
+        require(sizes["design"] == columns, "its design matrix does not fit its columns")
     elif name == "PEC":
         m = sizes["outputs"]
         each = d + 3 + m
         rest = sizes["student"] - m
-        require(rest > 0 and rest % each == 0, "its students are not as large as they are")
+        require(rest > 0 and rest % each == 0, "the size of its students is wrong")
 
 
 # --- states of trees --------------------------------------------------------------------------
 
 
 def check_state(state: Any, n_codes: int) -> None:
-    """Refuse a state of a tree that compiled code must not see.
+    """Refuse a state of a tree that is not valid.
 
     Parameters
     ----------
     state : State
-        The state; those of its trials are looked at, too.
+        The state; the states of its candidate splits are checked, too.
     n_codes : int
-        Classes learnt.
+        Number of learnt classes.
 
     Raises
     ------
     ValueError
-        Says what is wrong.
+        The message says what is wrong.
     """
-    require(type(state) is State, "its state is none")
+    require(type(state) is State, "its state has the wrong type")
     tree, options = state.tree, state.options
-    require(type(tree) is Tree, "its tree is none")
+    require(type(tree) is Tree, "its tree has the wrong type")
     _check_numbers(options, Options)
     _check_numbers(state.glance, Glance)
     a, d = options.n_numeric, state.n_features
     require(0 <= a <= d and d > 0, "it has more numeric columns than columns")
-    require(options.grace_period >= 1, "its grace period is none")
-    require(0 <= options.seed < 2**63 and options.max_components >= 1, "its options are none")
+    require(options.grace_period >= 1, "its grace period is below 1")
+    require(0 <= options.seed < 2**63 and options.max_components >= 1, "its options are invalid")
     sizes = {
         "d": d,
         "a": a,
@@ -257,46 +257,46 @@ def check_state(state: Any, n_codes: int) -> None:
     fit(tree, TREE, sizes)
     if state.began is not None:
         fit(state, {"began": (np.float64, "began")}, sizes)
-        require(sizes["began"] == tree.counters[N_NODES], "it began with other nodes")
+        require(sizes["began"] == tree.counters[N_NODES], "its fork began with other nodes")
     _check_nodes(tree, d)
     live = _check_cells(tree, n_codes)
     _check_table(tree, live)
     highest = int(tree.cells.code[live].max(initial=-1))
-    require(not options.balanced or sizes["totals"] > highest, "it lacks totals of classes")
+    require(not options.balanced or sizes["totals"] > highest, "totals of classes are missing")
     sizes["pool"] = 0
     if state.sketch is not None:
         _check_sketch(state, sizes)
     if state.missing is not None:
-        require(type(state.missing) is Missing, "what it misses is none")
+        require(type(state.missing) is Missing, "its missing-value arrays have the wrong type")
         fit(state.missing, MISSING, sizes)
     _check_model(state, sizes, live)
     if state.conformity is not None:
-        require(type(state.conformity) is Conformity, "its scores are none")
+        require(type(state.conformity) is Conformity, "its scores have the wrong type")
         fit(state.conformity, CONFORMITY, {"scores": REMEMBERED})
-        require(len(state.conformity.held) >= n_codes, "it lacks scores of classes")
-        require((state.conformity.scored >= 0).all(), "it has negative numbers of scores")
+        require(len(state.conformity.held) >= n_codes, "scores of classes are missing")
+        require((state.conformity.scored >= 0).all(), "a number of scores is negative")
     _check_carried(state.carried)
-    require(type(state.trials) is dict, "its trials are none")
+    require(type(state.trials) is dict, "its candidate splits are not a dict")
     for leaf, batch in state.trials.items():
         _check_trials(state, leaf, batch, n_codes)
 
 
 def _check_carried(carried: Any) -> None:
-    """Refuse shares of mixtures that a fork cannot have begun with."""
-    require(carried is None or type(carried) is dict, "what it began with is nothing")
+    """Refuse mixture shares that a fork cannot have begun with."""
+    require(carried is None or type(carried) is dict, "its mixture shares are not a dict")
     for key, parts in (carried or {}).items():
         pair = type(key) is tuple and len(key) == 2 and all(type(k) is int for k in key)
-        require(pair, "it began with a share of no class")
+        require(pair, "a mixture share has an invalid key")
         numbers = type(parts) is np.ndarray and parts.dtype == np.float64
-        require(numbers and parts.ndim == 2 and len(parts) == 2, "it began with no share")
+        require(numbers and parts.ndim == 2 and len(parts) == 2, "a mixture share is invalid")
 
 
 def _check_numbers(group: Any, kind: Any) -> None:
-    """Refuse numbers of other types than a named tuple is annotated with."""
-    require(type(group) is kind, f"its {kind.__name__} are none")
+    """Refuse numbers whose types differ from the annotations of the named tuple."""
+    require(type(group) is kind, f"its {kind.__name__} has the wrong type")
     for name, wanted in get_type_hints(kind).items():
         value = getattr(group, name)
-        require(type(value) is wanted, f"{kind.__name__}.{name} is {value!r}")
+        require(type(value) is wanted, f"{kind.__name__}.{name}={value!r} has the wrong type")
 
 
 def _check_range(values: Array, low: int, end: int, what: str) -> None:
@@ -305,10 +305,10 @@ def _check_range(values: Array, low: int, end: int, what: str) -> None:
 
 
 def _chain(following: Sequence[int], first: int, n: int, what: str) -> list[int]:
-    """Entries of a chain, all of them below n and none twice."""
+    """Entries of a linked list, which must be below n and distinct."""
     out: list[int] = []
     while first != -1:
-        require(0 <= first < n and len(out) < n, f"{what} leads astray")
+        require(0 <= first < n and len(out) < n, f"{what} has an invalid entry")
         out.append(first)
         first = following[first]
     return out
@@ -317,8 +317,8 @@ def _chain(following: Sequence[int], first: int, n: int, what: str) -> list[int]
 def _check_nodes(tree: Any, d: int) -> None:
     nodes, leaves, counters = tree.nodes, tree.leaves, tree.counters
     n, n_leaves = int(counters[N_NODES]), int(counters[N_LEAVES])
-    require(1 <= n <= len(nodes) and n == 2 * n_leaves - 1, "its nodes are not those of a tree")
-    require(n_leaves <= len(leaves), "it has more leaves than there are")
+    require(1 <= n <= len(nodes) and n == 2 * n_leaves - 1, "its nodes do not form a tree")
+    require(n_leaves <= len(leaves), "it counts more leaves than it has")
     feature, slot = nodes.feature[:n], nodes.leaf[:n]
     _check_range(feature, -1, d, "split columns")
     inner = np.flatnonzero(feature >= 0)
@@ -327,14 +327,14 @@ def _check_nodes(tree: Any, d: int) -> None:
     # Children come after their parent, and every node but the root is a child once.
     _check_equal(np.sort(children), np.arange(1, n), "the set of its nodes")
     require((children > np.tile(inner, 2)).all(), "a node comes before its parent")
-    require(nodes.depth[0] == 0, "its root is not on top")
+    require(nodes.depth[0] == 0, "the depth of its root is not 0")
     _check_equal(nodes.depth[children], nodes.depth[np.tile(inner, 2)] + 1, "the depth of a node")
     _check_equal(np.sort(slot[outer]), np.arange(n_leaves), "the set of its leaves")
     _check_equal(leaves.node[slot[outer]], outer, "the node of a leaf")
     best, second = leaves.best[:n_leaves], leaves.second[:n_leaves]
     _check_range(best, -1, d, "best columns")
     _check_range(second, -1, d, "best columns")
-    require(((second < 0) | (best >= 0)).all(), "a leaf has a second best column and no best")
+    require(((second < 0) | (best >= 0)).all(), "a leaf has a second best column but no best one")
     require(0 <= counters[N_CONSTANT] <= d, "it has more constant columns than columns")
 
 
@@ -342,17 +342,17 @@ def _check_cells(tree: Any, n_codes: int) -> Array:
     """Cells in use, in ascending order."""
     cells, leaves = tree.cells, tree.leaves
     n, n_leaves = int(tree.counters[N_CELLS]), int(tree.counters[N_LEAVES])
-    require(0 <= n <= len(cells), "it has more cells than there are")
+    require(0 <= n <= len(cells), "it counts more cells than it has")
     following, owners = cells.next.tolist(), cells.leaf.tolist()
     met = []
     for leaf in range(n_leaves):
         chain = _chain(following, int(leaves.first[leaf]), n, "a chain of cells")
         ends = leaves.last[leaf] == (chain[-1] if chain else -1)
-        require(ends and leaves.n_cells[leaf] == len(chain), "a leaf has not the cells it counts")
-        require(all(owners[cell] == leaf for cell in chain), "a cell is not of its leaf")
+        require(ends and leaves.n_cells[leaf] == len(chain), "a leaf miscounts its cells")
+        require(all(owners[cell] == leaf for cell in chain), "a cell names another leaf")
         met += chain
     free = _chain(following, int(tree.counters[FREE_CELL]), n, "the chain of free cells")
-    require(all(owners[cell] == -1 for cell in free), "a free cell is of a leaf")
+    require(all(owners[cell] == -1 for cell in free), "a free cell names a leaf")
     _check_equal(np.sort(np.array(met + free, np.int64)), np.arange(n), "the set of its cells")
     live = np.sort(np.array(met, np.int64))
     _check_range(cells.code[live], 0, n_codes, "class codes of cells")
@@ -360,19 +360,19 @@ def _check_cells(tree: Any, n_codes: int) -> Array:
 
 
 def _check_table(tree: Any, live: Array) -> None:
-    """The hash table has every cell in use, where a search finds it, and no other."""
+    """Check that the hash table has exactly the cells in use, where a search finds them."""
     cells, table = tree.cells, tree.table
     n = len(table)
-    require(n > len(cells) and n & (n - 1) == 0, "its table of cells is too small, or odd")
+    require(n > len(cells) and n & (n - 1) == 0, "its cell table is too small or not a power of 2")
     at = np.flatnonzero(table >= 0)
     held = table[at].astype(np.int64)
-    require((table >= -1).all(), "its table of cells leads astray")
-    _check_equal(np.sort(held), live, "its table of cells")
+    require((table >= -1).all(), "its cell table has a negative cell")
+    _check_equal(np.sort(held), live, "its cell table")
     home = _slots(cells.leaf[held], cells.code[held], n)
-    # From its home to its place there must be no gap.
+    # There must be no gap between the home of a cell and its position.
     gaps = np.concatenate([[0], np.cumsum(np.tile(table, 2) < 0)])
     end = np.where(at >= home, at, at + n)
-    require((gaps[end] == gaps[home]).all(), "its table of cells has gaps")
+    require((gaps[end] == gaps[home]).all(), "its cell table has gaps")
     both = np.stack([cells.leaf[live], cells.code[live]])
     require(np.unique(both, axis=1).shape == both.shape, "a leaf has two cells of one class")
 
@@ -386,7 +386,7 @@ def _slots(leaf: Array, code: Array, n: int) -> Array:
 
 def _check_sketch(state: State, sizes: dict[str, int]) -> None:
     sketch, tree = state.sketch, state.tree
-    require(type(sketch) is Sketch, "its sketches are none")
+    require(type(sketch) is Sketch, "its sketches have the wrong type")
     assert sketch is not None
     narrow = np.int16 if sketch.sizes.dtype == np.int16 else np.int32
     del sizes["pool"]
@@ -397,33 +397,33 @@ def _check_sketch(state: State, sizes: dict[str, int]) -> None:
     require(low <= size <= high, "the size of its sketches is out of range")
     _check_equal(plan, sketch_plan(size), "the plan of its sketches")
     narrow_enough = plan[TOTALS].max() <= np.iinfo(narrow).max
-    require(narrow_enough, "the sizes of its sketches do not fit")
+    require(narrow_enough, "the sizes of its sketches overflow their type")
     n, n_items = int(counters[N_CELLS]), int(counters[N_ITEMS])
-    require(0 <= n_items <= len(sketch.items), "its sketches have more rows than there are")
+    require(0 <= n_items <= len(sketch.items), "its sketches have more rows than the pool")
     first, last = int(counters[FIRST_BLOCK]), int(counters[LAST_BLOCK])
     chain = np.array(_chain(cells.behind.tolist(), first, n, "the chain of blocks"), np.int64)
     before = np.concatenate([[-1], chain])
-    require(last == before[-1], "the chain of blocks has another end")
+    require(last == before[-1], "the chain of blocks has the wrong end")
     _check_equal(np.sort(chain), np.flatnonzero(cells.start[:n] >= 0), "the set of its blocks")
     own = cells[chain]
     require((own.leaf >= 0).all(), "a free cell has a sketch")
     _check_equal(own.before.astype(np.int64), before[:-1], "the chain of blocks")
     rooms = plan[ROOMS, plan[ROOMS] > 0]
-    # There must be a larger room to go to.
-    _check_range(own.room, 0, len(rooms) - 1, "rooms of sketches")
+    # A sketch must be able to grow to a larger block.
+    _check_range(own.room, 0, len(rooms) - 1, "block sizes of sketches")
     room = rooms[own.room]
     ends = own.start + room
     starts = np.append(own.start, n_items)
     require((starts[1:] >= ends).all(), "its sketches overlap")
-    require(room.sum() == counters[N_HELD], "its sketches do not take what they hold")
+    require(room.sum() == counters[N_HELD], "the block sizes of its sketches do not add up")
     _check_range(own.levels, 1, LEVELS, "levels of sketches")
     stored = sketch.sizes[chain].astype(np.int64)
-    require((stored >= 0).all(), "a level of a sketch has less than no rows")
+    require((stored >= 0).all(), "a level of a sketch has a negative size")
     beyond = np.arange(LEVELS) >= own.levels[:, None]
     require(not stored[beyond].any(), "a sketch has rows beyond its levels")
     _check_equal(stored.sum(axis=1), own.used.astype(np.int64), "the number of rows of sketches")
     full = np.minimum(room, plan[TOTALS, own.levels])
-    require((own.used <= full).all(), "a sketch has more rows than there is room for")
+    require((own.used <= full).all(), "a sketch has more rows than its block holds")
     require((own.flips >= 0).all(), "a sketch has a negative number of compactions")
 
 
@@ -431,7 +431,7 @@ def _check_model(state: State, sizes: dict[str, int], live: Array) -> None:
     model, missing = state.model, state.missing
     kind = type(model)
     beside = None if missing is None else missing.model
-    require(beside is None or kind is Mixture, "what it misses is of another kind of leaf")
+    require(beside is None or kind is Mixture, "its missing-value arrays do not fit its leaves")
     if kind is View:
         fit(model, VIEW, sizes, precision=state.options.precision)
         cells = state.tree.cells
@@ -439,40 +439,40 @@ def _check_model(state: State, sizes: dict[str, int], live: Array) -> None:
         above = model.count[sketched] > cells.used[sketched, None]
         require((model.count[sketched] >= 0).all() and not above.any(), "counts are out of range")
     elif kind is LowRankLeaves:
-        require(type(model.pool) is LowRank and type(model.common) is Common, "its leaves are none")
+        require(type(model.pool) is LowRank and type(model.common) is Common, "invalid leaf arrays")
         fit(model.pool, LOW_RANK, sizes)
-        require(sizes["twice"] == 2 * sizes["rank"], "its factors are not as wide as they are")
+        require(sizes["twice"] == 2 * sizes["rank"], "its factors have the wrong width")
         fit(model.common, COMMON, sizes)
     elif kind is Mixture:
         _check_mixture(state, sizes, live)
     else:
-        require(kind in (NaiveBayes, Majority), "its leaves are of no kind")
+        require(kind in (NaiveBayes, Majority), "its leaves are of an unknown kind")
 
 
 def _check_mixture(state: State, sizes: dict[str, int], live: Array) -> None:
     model: Mixture = state.model
     growth = model.growth
-    require(type(growth) is Growth, "the growth of its mixtures is none")
+    require(type(growth) is Growth, "the growth of its mixtures has the wrong type")
     most = growth.most
-    require(most in (1, state.options.max_components), "it has another number of components")
-    require(0 <= growth.n_known <= sizes["a"], "it knows more columns than there are")
+    require(most in (1, state.options.max_components), "its limit of components is wrong")
+    require(0 <= growth.n_known <= sizes["a"], "it has more known columns than numeric ones")
     known = growth_of(sizes["a"], growth.n_known, most)
     if state.began is not None and growth.pool_always == NOT_POOLED:
         known = known._replace(pool_always=NOT_POOLED)
-    require(growth == known, "its mixtures grow oddly")
+    require(growth == known, "the growth of its mixtures is invalid")
     sizes["pairs"] = growth.pairs
     fit(model, MIXTURE, sizes)
     candidates = sizes["trials"] * (2 * growth.pairs + 1)
     pools = [(model.own, sizes["components"]), (model.candidates, candidates)]
     for pool, n in pools:
-        require(type(pool) is Gaussians, "its components are none")
+        require(type(pool) is Gaussians, "its components have the wrong type")
         fit(pool, GAUSSIANS, {**sizes, "n": n})
     if state.missing is not None:
         seen = state.missing.model
-        require(type(seen) is MixtureSeen, "what its components miss is none")
+        require(type(seen) is MixtureSeen, "missing values of components have the wrong type")
         fit(seen, {"pooled": (np.float64, "leaves a")}, sizes)
         for known, (_, n) in zip((seen.own, seen.candidates), pools, strict=True):
-            require(type(known) is Seen, "what its components miss is none")
+            require(type(known) is Seen, "missing values of components have the wrong type")
             fit(known, GAUSSIANS_SEEN, {**sizes, "n": n})
     _check_components(state, live, most)
 
@@ -481,39 +481,39 @@ def _check_components(state: State, live: Array, most: int) -> None:
     model: Mixture = state.model
     components, counters, cells = model.components, model.counters, model.cells
     n, n_trials = int(counters[N_COMPONENTS]), int(counters[N_TRIALS])
-    require(0 <= n <= len(components), "it has more components than there are")
-    require(0 <= n_trials <= len(model.free), "it has more candidates than there are")
+    require(0 <= n <= len(components), "it counts more components than it has")
+    require(0 <= n_trials <= len(model.free), "it counts more proposals than it has")
     following, met = components.next.tolist(), []
     for cell in range(len(cells)):
         chain = _chain(following, int(cells.first[cell]), n, "a chain of components")
         if chain:
             fits = cells.last[cell] == chain[-1] and cells.n[cell] == len(chain) <= most
-            require(fits, "a cell has not the components it counts")
+            require(fits, "a cell miscounts its components")
         met += chain
-    require(not met or set(np.flatnonzero(cells.first >= 0)) <= set(live), "a free cell has some")
+    require(not met or set(np.flatnonzero(cells.first >= 0)) <= set(live), "a free cell is in use")
     used = np.array(met, np.int64)
     met += _chain(following, int(counters[FREE_COMPONENT]), n, "the chain of free components")
     _check_equal(np.sort(np.array(met, np.int64)), np.arange(n), "the set of its components")
     open_trials = components.trial[used]
     open_trials = open_trials[open_trials != -1]
-    free = _chain(model.free.tolist(), int(counters[FREE_TRIAL]), n_trials, "the chain of trials")
+    free = _chain(model.free.tolist(), int(counters[FREE_TRIAL]), n_trials, "a chain of proposals")
     taken = np.sort(np.concatenate([open_trials, np.array(free, np.int64)]))
-    _check_equal(taken, np.arange(n_trials), "the set of its candidates")
+    _check_equal(taken, np.arange(n_trials), "the set of its proposals")
 
 
 def _check_trials(state: State, leaf: Any, batch: Any, n_codes: int) -> None:
-    # Without compiled code, the numbers of leaves come from arrays.
+    # Without compiled code, leaf numbers are NumPy integers.
     inside = isinstance(leaf, int | np.integer) and 0 <= leaf < state.tree.counters[N_LEAVES]
-    require(inside and type(batch) is Batch, "a trial is of no leaf")
-    require(type(batch.number) is int and type(batch.trials) is tuple, "a trial is none")
+    require(inside and type(batch) is Batch, "a batch of candidate splits has no leaf")
+    require(type(batch.number) is int and type(batch.trials) is tuple, "a batch has wrong types")
     fit(batch, {"used": (np.bool_, "d")}, {"d": state.n_features})
     for trial in batch.trials:
-        require(type(trial) is Trial, "a trial is none")
+        require(type(trial) is Trial, "a candidate split has the wrong type")
         check_state(trial.state, n_codes)
         own = trial.state.options
         same = own == state.options._replace(grace_period=own.grace_period)
-        require(same and type(trial.state.model) is type(state.model), "a trial is of another kind")
-        require(trial.state.n_features == state.n_features, "a trial has other columns")
-        require(trial.state.tree.counters[N_NODES] == 3, "a trial is not split once")
-        require((trial.state.sketch is None) == (state.sketch is None), "a trial lacks sketches")
+        require(same and type(trial.state.model) is type(state.model), "candidate options differ")
+        require(trial.state.n_features == state.n_features, "a candidate split has other columns")
+        require(trial.state.tree.counters[N_NODES] == 3, "a candidate split does not have 3 nodes")
+        require((trial.state.sketch is None) == (state.sketch is None), "candidates lack sketches")
         fit(trial, {"capital": (np.float64, "4"), "most": (np.float64, "1")}, {})

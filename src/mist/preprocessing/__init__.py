@@ -1,4 +1,4 @@
-"""Mixed columns of a stream as numbers: texts, new categories, columns that come and go."""
+"""Encoding of streams with texts, new categories and varying columns as numbers."""
 
 from mist.preprocessing.encoder import StreamEncoder
 from mist.preprocessing.pipeline import StreamPipeline

@@ -1,4 +1,4 @@
-"""`StreamEncoder`: tables of texts and numbers as numbers, one batch after the other."""
+"""`StreamEncoder`: encodes tables of texts and numbers as numbers, batch by batch."""
 
 from __future__ import annotations
 
@@ -51,32 +51,32 @@ _LEARNT = (
 
 
 class StreamEncoder(TransformerMixin, Saveable, BaseEstimator):
-    """Turns tables of texts and numbers into numbers, and learns new categories as they come.
+    """Encodes tables of texts and numbers as numbers, and learns new categories at any time.
 
-    A column of texts becomes one 0/1 column a category, called ``"column=text"``; a new category
-    adds a column behind all others. Numbers stay as they are. A missing text is NaN in all of its
+    A text column becomes one 0/1 column per category, called ``"column=text"``. A new category
+    adds a column after all others. Numbers are not changed. A missing text is NaN in all of its
     0/1 columns, and a text that was never learnt is 0 in all of them.
 
     Parameters
     ----------
     categorical_features : array-like or None, default=None
-        Columns to be taken as texts although their cells are numbers, by name, or by number if
-        the columns have no names. Columns of texts and of categories are found without it.
+        Numeric columns to encode as texts, by name, or by number if the columns have no names.
+        Columns of texts and of categories are detected without it.
     categories : dict or None, default=None
-        Texts known in advance, by column: their 0/1 columns are there from the first row on.
+        Texts known in advance, by column: their 0/1 columns exist from the first row on.
     hashing : dict or None, default=None
-        Number of 0/1 columns, by column, for texts that are many: a text goes to one of them,
-        called ``"column#3"``, by its hash, which is the same in every process.
+        Number of 0/1 columns, by column, for columns with many texts. The hash of a text, the
+        same in every process, selects one of them, called for example ``"column#3"``.
     max_categories : int, default=1000
         A column with more different texts is refused: it is an identifier or free text.
     standardise : bool, default=False
-        Whether numeric columns lose their running mean and are divided by their running standard
-        deviation. Trees need no scaling; linear models do.
+        Whether the running mean of a numeric column is subtracted and the result is divided by
+        its running standard deviation. Trees need no scaling; linear models do.
 
     Attributes
     ----------
     n_features_in_ : int
-        Number of columns taken in so far.
+        Number of learnt columns.
     feature_names_in_ : ndarray of str, shape (n_features_in_,)
         Their names; only if they have names.
     categorical_features_ : list of str
@@ -84,12 +84,12 @@ class StreamEncoder(TransformerMixin, Saveable, BaseEstimator):
 
     Notes
     -----
-    What a column holds is decided by its first value: a column of which all cells are missing so
-    far has no columns in the answer. What is kept grows with the categories, not with the rows.
+    The first value of a column decides its kind. A column with only missing cells so far has no
+    output columns. Memory grows with the number of categories, not of rows.
 
-    `fit`, `partial_fit` and `transform` want the same columns in the same order at each call, as
-    scikit-learn does. With `learn_many` and `transform_many` columns come by name, and may
-    appear, vanish (then they are missing) and change places.
+    `fit`, `partial_fit` and `transform` require the same columns in the same order at each call,
+    like scikit-learn. For `learn_many` and `transform_many`, columns have names and may be new,
+    absent (then their values are missing) or in another order.
 
     Examples
     --------
@@ -110,14 +110,14 @@ class StreamEncoder(TransformerMixin, Saveable, BaseEstimator):
         "max_categories": [Interval(Integral, 1, None, closed="left")],
         "standardise": ["boolean"],
     }
-    # A refused call puts attributes back as they were, so the values below are replaced and
-    # never changed in place.
-    _columns: list[Any]  # of the tables, in order of appearance
-    _kinds: dict[Any, str]  # of the columns that had a value
-    _codes: dict[Any, dict[str, int]]  # of texts, by column
-    _places: dict[Any, list[int]]  # among the answer's columns: of a number, of each code
-    _owners: list[Any]  # the column that each of the answer's columns comes from
-    _suffixes: list[str]  # and what follows its name
+    # A refused call restores the old attributes, so the values below are replaced and never
+    # changed in place.
+    _columns: list[Any]  # input columns, in order of appearance
+    _kinds: dict[Any, str]  # kinds of the columns that had a value
+    _codes: dict[Any, dict[str, int]]  # codes of texts, by column
+    _places: dict[Any, list[int]]  # output columns of each column: one, or one per code
+    _owners: list[Any]  # the input column of each output column
+    _suffixes: list[str]  # what follows its name in the output
     _moments: dict[Any, list[float]]  # count, mean and squared deviations of numeric columns
 
     def __init__(
@@ -138,14 +138,14 @@ class StreamEncoder(TransformerMixin, Saveable, BaseEstimator):
     # --- learning ---------------------------------------------------------------------------
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Forget everything, then learn what the columns hold.
+        """Forget everything, then learn the columns and their categories.
 
         Parameters
         ----------
         X : array-like, sparse matrix or data frame, shape (n, d)
-            Numbers and texts; None, NaN and what a library has for it are missing.
+            Numbers and texts; None, NaN and the missing values of libraries are missing.
         y : object
-            Not looked at.
+            Ignored.
 
         Returns
         -------
@@ -162,14 +162,14 @@ class StreamEncoder(TransformerMixin, Saveable, BaseEstimator):
         return self
 
     def partial_fit(self, X: Any, y: Any = None) -> Self:
-        """Learn what more rows hold; new categories are welcome.
+        """Learn the columns and categories of more rows; new categories are allowed.
 
         Parameters
         ----------
         X : array-like, sparse matrix or data frame, shape (n, d)
             The columns of the first call, in the same order.
         y : object
-            Not looked at.
+            Ignored.
 
         Returns
         -------
@@ -198,12 +198,12 @@ class StreamEncoder(TransformerMixin, Saveable, BaseEstimator):
             self._learn(table)
 
     def learn_many(self, X: Any) -> Self:
-        """Learn rows whose columns have names: they may appear, vanish and come in any order.
+        """Learn rows by column name: columns may be new, absent and in any order.
 
         Parameters
         ----------
         X : data frame or mapping, n rows
-            A frame of pandas or polars, a table of pyarrow, or a mapping of names to columns.
+            A pandas or polars data frame, a pyarrow table, or a mapping of names to columns.
 
         Returns
         -------
@@ -234,7 +234,7 @@ class StreamEncoder(TransformerMixin, Saveable, BaseEstimator):
             self._learn(table)
 
     def learn_one(self, x: Mapping[Any, Any]) -> Self:
-        """Learn one row, given by name.
+        """Learn one row with values by column name.
 
         Parameters
         ----------
@@ -248,23 +248,23 @@ class StreamEncoder(TransformerMixin, Saveable, BaseEstimator):
         return self.learn_many({name: [value] for name, value in x.items()})
 
     def _start(self) -> None:
-        """Check the options; the first time, with nothing learnt yet."""
+        """Check the options; initialise the state at the first call."""
         self._validate_params()
         for column, n_buckets in (self.hashing or {}).items():
             if not isinstance(n_buckets, Integral) or isinstance(n_buckets, bool) or n_buckets < 1:
                 raise ValueError(
-                    f"hashing of column {column!r} is {n_buckets!r}: give a number of 0/1 columns"
+                    f"hashing of column {column!r} is {n_buckets!r}: give a number of at least 1"
                 )
             if column in (self.categories or {}):
                 raise ValueError(
-                    f"column {column!r} is in both hashing and categories: take it out of one"
+                    f"column {column!r} is in both hashing and categories: remove it from one"
                 )
         if not hasattr(self, "_columns"):
             self._columns, self._owners, self._suffixes = [], [], []
             self._kinds, self._codes, self._places, self._moments = {}, {}, {}, {}
 
     def _check_names(self, table: Mapping[Any, Any]) -> None:
-        """Refuse new names if columns were learnt by their places."""
+        """Refuse new names if columns were learnt by position."""
         if self._columns and self._columns == list(range(len(self._columns))):
             new = [name for name in table if name not in self._columns]
             if new:
@@ -283,11 +283,11 @@ class StreamEncoder(TransformerMixin, Saveable, BaseEstimator):
         }
 
     def _table(self, X: Any, *, reset: bool) -> dict[Any, Any]:
-        """Columns of X, checked as scikit-learn does, by name or number."""
+        """Columns of X by name or number, after the checks of scikit-learn."""
         frame = as_frame(X)
         if frame is None:
             X = dense(X)
-            # Lists would become arrays of texts as soon as they hold one.
+            # NumPy would convert all values of a list with a text to texts.
             dtype = None if hasattr(X, "__array__") else object
             X = validate_data(self, X, reset=reset, dtype=dtype, ensure_all_finite=False)
             columns = [X[:, j] for j in range(X.shape[1])]
@@ -320,7 +320,7 @@ class StreamEncoder(TransformerMixin, Saveable, BaseEstimator):
                 self._add(column, [f"#{bucket}" for bucket in range(n_buckets)])
 
     def _kind_of(self, column: Any, given: Any, cells: Array) -> str | None:
-        """What a column holds that had no value yet, or None if it has none here either."""
+        """Kind of a column that had no value before; None if it has no value here either."""
         if column in (self.hashing or {}):
             return HASHED
         options = self._named_by_options()
@@ -339,7 +339,7 @@ class StreamEncoder(TransformerMixin, Saveable, BaseEstimator):
         return NUMBER
 
     def _learn_texts(self, column: Any, texts: list[str | None]) -> None:
-        """Give columns to texts that have none, those known in advance first."""
+        """Add output columns for new texts, those known in advance first."""
         codes = self._codes.get(column)
         if codes is None:
             declared = _texts(cells_of((self.categories or {}).get(column, []), column))
@@ -353,7 +353,7 @@ class StreamEncoder(TransformerMixin, Saveable, BaseEstimator):
             row = new[max(0, self.max_categories - len(codes))][0]
             raise ValueError(
                 f"column {column!r} has more than {self.max_categories} different texts at row "
-                f"{row}; leave it out, raise max_categories, or hash it: "
+                f"{row}; leave it out, raise max_categories or hash it: "
                 f"hashing={{{column!r}: 64}}"
             )
         codes = {**codes, **{text: len(codes) + i for i, (_, text) in enumerate(new)}}
@@ -361,7 +361,7 @@ class StreamEncoder(TransformerMixin, Saveable, BaseEstimator):
         self._add(column, [f"={text}" for _, text in new])
 
     def _add(self, column: Any, suffixes: list[str]) -> None:
-        """Add columns to the answer, behind all others."""
+        """Add output columns, after all others."""
         taken = set(self._names())
         for suffix in suffixes:
             if _label(column) + suffix in taken:
@@ -376,12 +376,12 @@ class StreamEncoder(TransformerMixin, Saveable, BaseEstimator):
         self._suffixes = [*self._suffixes, *suffixes]
 
     def _numbers(self, column: Any, cells: Array) -> Array:
-        """Cells of a numeric column as finite numbers."""
+        """Cells of a numeric column as numbers within the limits."""
         for row, cell in enumerate(cells.tolist() if cells.dtype.kind in "OUS" else ()):
             if isinstance(cell, str | bytes):
                 raise ValueError(
-                    f"column {column!r} held numbers so far and holds the text {cell!r} at row "
-                    f"{row}; name it in categorical_features to take all of its cells as texts"
+                    f"column {column!r} held numbers so far but holds the text {cell!r} at row "
+                    f"{row}; name it in categorical_features to encode all of its cells as texts"
                 )
         values = as_numbers(cells, column)
         outside = np.flatnonzero(np.abs(values) > LARGEST)
@@ -407,7 +407,7 @@ class StreamEncoder(TransformerMixin, Saveable, BaseEstimator):
     # --- answering --------------------------------------------------------------------------
 
     def transform(self, X: Any) -> Array:
-        """Turn rows into numbers.
+        """Encode rows as numbers.
 
         Parameters
         ----------
@@ -417,7 +417,7 @@ class StreamEncoder(TransformerMixin, Saveable, BaseEstimator):
         Returns
         -------
         ndarray of float64, shape (n, n_features_out)
-            Columns as `get_feature_names_out` names them.
+            The columns named by `get_feature_names_out`.
 
         Raises
         ------
@@ -429,22 +429,22 @@ class StreamEncoder(TransformerMixin, Saveable, BaseEstimator):
         return self._rows(X)
 
     def _rows(self, X: Any) -> Array:
-        """What `transform` returns, before scikit-learn may make a frame of it."""
+        """The result of `transform` before scikit-learn may convert it to a data frame."""
         check_is_fitted(self)
         return self._gate.shared(lambda: self._encoded(self._table(X, reset=False)))
 
     def transform_many(self, X: Any) -> Array:
-        """Turn rows into numbers, with columns by name.
+        """Encode rows as numbers, with columns by name.
 
         Parameters
         ----------
         X : data frame or mapping, n rows
-            As for `learn_many`; absent columns are missing, names never learnt are ignored.
+            As for `learn_many`; absent columns are missing, unknown names are ignored.
 
         Returns
         -------
         ndarray of float64, shape (n, n_features_out)
-            Columns as `get_feature_names_out` names them.
+            The columns named by `get_feature_names_out`.
 
         Raises
         ------
@@ -453,7 +453,7 @@ class StreamEncoder(TransformerMixin, Saveable, BaseEstimator):
         TypeError
             If the columns have no names.
         ValueError
-            As for `fit`, and for names if what was learnt had none.
+            As for `fit`, and for new names if the learnt columns had none.
         """
         check_is_fitted(self)
         table = named_columns(X, "encoding")
@@ -465,7 +465,7 @@ class StreamEncoder(TransformerMixin, Saveable, BaseEstimator):
         return self._gate.shared(encode)
 
     def transform_one(self, x: Mapping[Any, Any]) -> dict[str, float]:
-        """Turn one row, given by name, into numbers.
+        """Encode one row, with values by column name, as numbers.
 
         Parameters
         ----------
@@ -510,12 +510,12 @@ class StreamEncoder(TransformerMixin, Saveable, BaseEstimator):
         return (values - mean) / (math.sqrt(squares / n) or 1.0)
 
     def get_feature_names_out(self, input_features: Any = None) -> Array:
-        """Names of the columns of the answer.
+        """Names of the output columns.
 
         Parameters
         ----------
         input_features : array-like of str or None
-            Names of columns that came without; if they came with names, the same names.
+            Names for columns without names; otherwise the learnt names.
 
         Returns
         -------
@@ -541,7 +541,7 @@ class StreamEncoder(TransformerMixin, Saveable, BaseEstimator):
         return [name for name, suffix in zip(self._names(), self._suffixes, strict=True) if suffix]
 
     def _names(self) -> list[str]:
-        """Names of the columns of the answer."""
+        """Names of the output columns."""
         return [_label(o) + s for o, s in zip(self._owners, self._suffixes, strict=True)]
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -562,7 +562,7 @@ class StreamEncoder(TransformerMixin, Saveable, BaseEstimator):
 
 
 def _label(column: Any) -> str:
-    """A column's name in the answer: as scikit-learn calls those that have none."""
+    """Output name of a column; one without a name is called as in scikit-learn."""
     return column if isinstance(column, str) else f"x{column}"
 
 

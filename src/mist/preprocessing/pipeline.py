@@ -23,41 +23,41 @@ _LEARNT = ("encoder_", "model_")
 
 
 class StreamPipeline(ClassifierMixin, Saveable, BaseEstimator):
-    """An encoder and a model behind it: mixed columns in, labels out, learnt as a stream.
+    """An encoder followed by a model, for streams with mixed columns.
 
-    `sklearn.pipeline.Pipeline` cannot learn batch after batch; this can. The encoder takes in the
-    new categories and columns of a batch, and hands it on to the model by name.
+    `sklearn.pipeline.Pipeline` cannot learn batch after batch; this class can. The encoder learns
+    the new categories and columns of a batch and passes the batch to the model by name.
 
     Parameters
     ----------
     encoder : StreamEncoder or None, default=None
-        Settings of the encoder; it is not fitted itself. None stands for the defaults.
+        Settings of the encoder; a clone is fitted. None means the defaults.
     model : classifier or None, default=None
-        Settings of the model. `MistClassifier` and `MistForest` grow with the categories; other
-        classifiers with `partial_fit` learn as long as no column comes to those of the first
-        call. None stands for `MistClassifier`.
+        Settings of the model. `MistClassifier` and `MistForest` accept new columns; other
+        classifiers with `partial_fit` learn only while there are no columns besides those of the
+        first call. None means `MistClassifier`.
 
     Attributes
     ----------
     classes_ : ndarray, shape (n_classes,)
         Labels seen or declared so far, sorted.
     n_features_in_ : int
-        Number of columns taken in so far.
+        Number of learnt columns.
     feature_names_in_ : ndarray of str, shape (n_features_in_,)
         Their names; only if they have names.
     encoder_ : StreamEncoder
-        The encoder that has learnt.
+        The fitted encoder.
     model_ : classifier
-        The model that has learnt.
+        The fitted model.
 
     Notes
     -----
-    The 0/1 columns of the first call are handed to a MIST model as its ``categorical_features``,
-    if it has none of its own: they get a Bernoulli likelihood. Those of categories that come
-    later are numeric columns, and are missing in all rows learnt before. `StreamEncoder` has the
-    options ``categories`` and ``hashing`` for columns that are to be there from the start; with
-    these, and numbers alone, a batch equals its rows one by one. Otherwise the categories of a
-    batch are taken in before its first row is learnt or answered, those of rows of weight 0 too.
+    The 0/1 columns of the first call become the ``categorical_features`` of a MIST model that has
+    none set: they get a Bernoulli likelihood. The columns of later categories are numeric, and
+    missing in all rows learnt before. The options ``categories`` and ``hashing`` of
+    `StreamEncoder` create 0/1 columns from the start; if no other text columns exist, learning a
+    batch equals learning its rows one by one. Otherwise the categories of a batch, including rows
+    of weight 0, are learnt before the model learns or predicts its first row.
 
     Examples
     --------
@@ -86,7 +86,7 @@ class StreamPipeline(ClassifierMixin, Saveable, BaseEstimator):
         Parameters
         ----------
         X : array-like, sparse matrix or data frame, shape (n, d)
-            Numbers and texts; None, NaN and what a library has for it are missing.
+            Numbers and texts; None, NaN and the missing values of libraries are missing.
         y : array-like, shape (n,)
             Labels: numbers, text or bools.
         sample_weight : array-like, shape (n,), or None
@@ -99,7 +99,7 @@ class StreamPipeline(ClassifierMixin, Saveable, BaseEstimator):
         Raises
         ------
         ValueError
-            What the encoder and the model refuse.
+            If the encoder or the model refuses the rows.
         """
         fresh = type(self)(**self.get_params(deep=False))
         fresh.partial_fit(X, y, sample_weight=sample_weight)
@@ -109,7 +109,7 @@ class StreamPipeline(ClassifierMixin, Saveable, BaseEstimator):
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Learn more rows: new categories and new labels are welcome.
+        """Learn more rows; new categories and new labels are allowed.
 
         Parameters
         ----------
@@ -129,7 +129,7 @@ class StreamPipeline(ClassifierMixin, Saveable, BaseEstimator):
         Raises
         ------
         ValueError
-            What the encoder and the model refuse; then nothing of the call is learnt.
+            If the encoder or the model refuses the rows; then nothing of the call is learnt.
         """
 
         def learn(encoder: StreamEncoder) -> None:
@@ -139,12 +139,12 @@ class StreamPipeline(ClassifierMixin, Saveable, BaseEstimator):
         return self
 
     def learn_many(self, X: Any, y: Any, sample_weight: Any = None, *, classes: Any = None) -> Self:
-        """Learn rows whose columns have names: they may appear, vanish and come in any order.
+        """Learn rows by column name: columns may be new, absent and in any order.
 
         Parameters
         ----------
         X : data frame or mapping, n rows
-            A frame of pandas or polars, a table of pyarrow, or a mapping of names to columns.
+            A pandas or polars data frame, a pyarrow table, or a mapping of names to columns.
         y : array-like, shape (n,)
             Labels.
         sample_weight : array-like, shape (n,), or None
@@ -159,7 +159,7 @@ class StreamPipeline(ClassifierMixin, Saveable, BaseEstimator):
         Raises
         ------
         ValueError
-            What the encoder and the model refuse; then nothing of the call is learnt.
+            If the encoder or the model refuses the rows; then nothing of the call is learnt.
         """
 
         def learn(encoder: StreamEncoder) -> None:
@@ -169,7 +169,7 @@ class StreamPipeline(ClassifierMixin, Saveable, BaseEstimator):
         return self
 
     def learn_one(self, x: Mapping[Any, Any], y: Any, sample_weight: float = 1.0) -> Self:
-        """Learn one row, given by name.
+        """Learn one row with values by column name.
 
         Parameters
         ----------
@@ -188,7 +188,7 @@ class StreamPipeline(ClassifierMixin, Saveable, BaseEstimator):
         return self.learn_many(self._table(x), [y], weights)
 
     def prequential(self, X: Any, y: Any, sample_weight: Any = None) -> Array:
-        """Test-then-train: predict each row with the model, then let it learn the row.
+        """Test-then-train: predict each row with the model, then learn it.
 
         Parameters
         ----------
@@ -202,8 +202,8 @@ class StreamPipeline(ClassifierMixin, Saveable, BaseEstimator):
         Returns
         -------
         ndarray, shape (n,)
-            The model's prediction for every row before it learnt the row. The encoder has taken
-            in the categories of all rows before; labels it never sees.
+            The prediction of the model for every row before it learnt the row. The encoder learns
+            the categories of all rows before the first prediction; it never uses labels.
         """
         return self._grow(
             lambda encoder: self._test_then_train(encoder.partial_fit(X)._rows(X), y, sample_weight)
@@ -224,7 +224,7 @@ class StreamPipeline(ClassifierMixin, Saveable, BaseEstimator):
         Returns
         -------
         ndarray, shape (n,)
-            The model's prediction for every row before it learnt the row.
+            The prediction of the model for every row before it learnt the row.
         """
         return self._grow(
             lambda encoder: self._test_then_train(
@@ -233,7 +233,7 @@ class StreamPipeline(ClassifierMixin, Saveable, BaseEstimator):
         )
 
     def _grow(self, learn: Callable[[StreamEncoder], _T]) -> _T:
-        """Let encoder and model learn; the encoder forgets what it learnt if that fails."""
+        """Call ``learn`` on the encoder; restore encoder and model if it fails."""
         return self._gate.alone(lambda: self._grow_alone(learn))
 
     def _grow_alone(self, learn: Callable[[StreamEncoder], _T]) -> _T:
@@ -241,8 +241,8 @@ class StreamPipeline(ClassifierMixin, Saveable, BaseEstimator):
             if not hasattr(self, "encoder_"):
                 if self.encoder is not None and not hasattr(self.encoder, "transform_many"):
                     raise TypeError(
-                        f"encoder is a {type(self.encoder).__name__}, which is no StreamEncoder; "
-                        "a model is given by name: StreamPipeline(model=...)"
+                        f"encoder is a {type(self.encoder).__name__}, not a StreamEncoder; "
+                        "pass a model by name: StreamPipeline(model=...)"
                     )
                 self.encoder_ = StreamEncoder() if self.encoder is None else clone(self.encoder)
                 self.model_ = clone(self._model())
@@ -252,7 +252,7 @@ class StreamPipeline(ClassifierMixin, Saveable, BaseEstimator):
     def _model(self) -> Any:
         if self.model is not None:
             return self.model
-        from mist.classifier import MistClassifier  # compiled code: only when a model is wanted
+        from mist.classifier import MistClassifier  # imports compiled code: only when needed
 
         return MistClassifier()
 
@@ -269,12 +269,11 @@ class StreamPipeline(ClassifierMixin, Saveable, BaseEstimator):
     def _call(
         self, by_name: str, by_place: str, rows: Array, y: Any, options: dict[str, Any]
     ) -> Any:
-        """Let the model learn, by name if it can."""
+        """Call a method of the model that learns, by name if there is one."""
         model = self.model_
         if rows.shape[1] == 0:
             raise ValueError(
-                "no column has had a value yet, so there is nothing to learn from: leave these "
-                "rows out"
+                "no column has had a value yet, so the model cannot learn: leave these rows out"
             )
         if not _has_learnt(model):
             _declare(model, self.encoder_.categorical_features_)
@@ -283,9 +282,9 @@ class StreamPipeline(ClassifierMixin, Saveable, BaseEstimator):
         if _has_learnt(model) and rows.shape[1] != model.n_features_in_:
             new = self.encoder_.get_feature_names_out()[model.n_features_in_ :].tolist()
             raise ValueError(
-                f"the rows add the columns {new}, and {type(model).__name__} learns the columns "
-                "of the first call only: hash the texts or give their categories to the "
-                "StreamEncoder, or use MistClassifier or MistForest"
+                f"the rows add the columns {new}, but {type(model).__name__} learns only the "
+                "columns of the first call: set hashing or categories of the StreamEncoder, or "
+                "use MistClassifier or MistForest"
             )
         if not hasattr(model, by_place):
             raise TypeError(
@@ -341,7 +340,7 @@ class StreamPipeline(ClassifierMixin, Saveable, BaseEstimator):
         Parameters
         ----------
         X : data frame or mapping, n rows
-            As for `learn_many`; absent columns are missing, names never learnt are ignored.
+            As for `learn_many`; absent columns are missing, unknown names are ignored.
 
         Returns
         -------
@@ -399,12 +398,12 @@ class StreamPipeline(ClassifierMixin, Saveable, BaseEstimator):
         return dict(zip(self.classes_.tolist(), shares.tolist(), strict=True))
 
     def _answer(self, method: str, rows: Array) -> Array:
-        """What the model answers to encoded rows, by name if it can."""
+        """The predictions of the model for encoded rows, by name if it can."""
         by_name = getattr(self.model_, f"{method}_many", None)
         return getattr(self.model_, method)(rows) if by_name is None else by_name(self._named(rows))
 
     def _table(self, x: Mapping[Any, Any]) -> dict[Any, list[Any]]:
-        """One row as a table, in which a row without any key still is one."""
+        """One row as a table; a row without keys gets one missing value."""
         if not isinstance(x, Mapping):
             raise TypeError(
                 f"one row must be a mapping of column names to values, got {type(x).__name__}"
@@ -424,7 +423,7 @@ class StreamPipeline(ClassifierMixin, Saveable, BaseEstimator):
 
     @property
     def n_features_in_(self) -> int:
-        """Number of columns taken in so far."""
+        """Number of learnt columns."""
         return self._fitted().encoder_.n_features_in_
 
     @property
@@ -458,7 +457,7 @@ def _has_learnt(model: Any) -> bool:
 
 
 def _declare(model: Any, names: list[str]) -> None:
-    """Tell a model which columns are 0/1, unless it was told."""
+    """Set the 0/1 columns as ``categorical_features`` of a model without this option."""
     from mist.forest import MistForest
 
     tree = model.new_tree() if isinstance(model, MistForest) else model
