@@ -8,9 +8,9 @@
 import matplotlib.pyplot as plt
 import numpy as np
 
-from mist.baselines import make
 from mist.datasets import load_toy
 from mist.evaluation import ClassIncrementalStream, evaluate
+from mist_bench.methods import make
 
 data = load_toy("digits")
 stream = ClassIncrementalStream(data.X, data.y, classes_per_task=2, seed=42)

@@ -3,10 +3,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mist import MistClassifier
-from mist.baselines import METHODS, make
-from mist.bench.suites import SETTINGS
 from mist.presets import PAPER_SETTINGS, PRESETS, make_model
 from mist.variants import Variants, is_variant, join_name, split_name
+from mist_bench.methods import METHODS, make
+from mist_bench.suites import SETTINGS
 
 VALUES = st.one_of(
     st.integers(-1000, 1000),

@@ -32,7 +32,7 @@ from mist.engine.state import (
     sketch_plan,
 )
 from mist.engine.view import View, count_at_most
-from mist.paper.theory.sketches import rank_error
+from mist_paper.theory.sketches import rank_error
 from naive_merging import merge_sketches
 from published import paper_tree
 

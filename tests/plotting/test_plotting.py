@@ -8,7 +8,6 @@ from matplotlib.figure import Figure
 
 from drawn import assert_told_apart, looks
 from mist import plotting
-from mist.paper.drawing import Drawing
 from mist.plotting import (
     Point,
     average_curves,
@@ -23,6 +22,7 @@ from mist.plotting import (
     plot_ranks,
     plot_tasks,
 )
+from mist_paper.drawing import Drawing
 from stream_results import result, without_tasks
 
 MANY = [result(f"model {i}", seed=i, tasks=9) for i in range(9)]

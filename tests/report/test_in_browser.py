@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 from bench_records import plan, record, records_of
-from mist.bench.page import render_bench
-from mist.bench.tables import Table
-from mist.paper.drawing import Drawing
-from mist.paper.exhibit import Exhibit, Item
-from mist.paper.report import write_report
 from mist.report import render_page
+from mist_bench.page import render_bench
+from mist_bench.tables import Table
+from mist_paper.drawing import Drawing
+from mist_paper.exhibit import Exhibit, Item
+from mist_paper.report import write_report
 from stream_results import SETTINGS, result, section
 
 MADE = datetime(2025, 3, 1, 12, 30)

@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from mist.baselines.gaussian_nb import GaussianNB
     from mist.baselines.ncm import NCM
-    from mist.baselines.pec import PEC
     from mist.baselines.random_feature_lda import RandomFeatureLDA
-    from mist.baselines.random_features import RandomFeatureRLS
-    from mist.baselines.registry import METHODS, Method, make
-    from mist.baselines.river_trees import RiverClassifier
     from mist.baselines.rls import RLS
     from mist.baselines.slda import SLDA
     from mist.baselines.sqda import SQDA
+    from mist_bench.baselines.pec import PEC
+    from mist_bench.baselines.random_features import RandomFeatureRLS
+    from mist_bench.baselines.river_trees import RiverClassifier
+    from mist_bench.methods import METHODS, Method, make
 
 _HOMES = {
     "METHODS": "registry",

@@ -2,10 +2,17 @@
 
 from mist.datasets.dataset import Dataset
 from mist.datasets.loading import load
-from mist.datasets.marginals import make_exponential, make_lognormal, make_outliers, make_pareto
 from mist.datasets.registry import REGISTRY, Entry
 from mist.datasets.store import DatasetError
-from mist.datasets.stress import (
+from mist.datasets.synthetic import make_gaussian_classes, make_multimodal
+from mist.datasets.toy import load_toy
+from mist_bench.datasets.marginals import (
+    make_exponential,
+    make_lognormal,
+    make_outliers,
+    make_pareto,
+)
+from mist_bench.datasets.stress import (
     make_angular_sectors,
     make_antipodal,
     make_concept_drift,
@@ -14,8 +21,6 @@ from mist.datasets.stress import (
     make_ring,
     make_skewed,
 )
-from mist.datasets.synthetic import make_gaussian_classes, make_multimodal
-from mist.datasets.toy import load_toy
 
 __all__ = [
     "REGISTRY",

@@ -7,9 +7,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mist.datasets.dataset import Dataset
-from mist.datasets.marginals import make_exponential, make_lognormal, make_outliers, make_pareto
 from mist.datasets.registry import Entry
-from mist.datasets.stress import (
+from mist.datasets.synthetic import make_gaussian_classes, make_multimodal
+from mist_bench.datasets.marginals import (
+    make_exponential,
+    make_lognormal,
+    make_outliers,
+    make_pareto,
+)
+from mist_bench.datasets.stress import (
     make_angular_sectors,
     make_antipodal,
     make_concept_drift,
@@ -18,7 +24,6 @@ from mist.datasets.stress import (
     make_ring,
     make_skewed,
 )
-from mist.datasets.synthetic import make_gaussian_classes, make_multimodal
 
 _SIGMA = {"spread": 0.3}
 """Of all sets of round Gaussians: the paper states it for the random-means streams."""

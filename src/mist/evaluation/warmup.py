@@ -52,11 +52,11 @@ def warm_up(model: Any, n_features: int, *, missing: bool = False) -> float:
     from sklearn.base import clone
     from sklearn.utils import get_tags
 
-    from mist.baselines import RiverClassifier
     from mist.baselines.base import StreamClassifier
     from mist.classifier import MistClassifier
     from mist.forest import MistForest
     from mist.rows import categorical_columns
+    from mist_bench.baselines import RiverClassifier
 
     is_forest = isinstance(model, MistForest)
     tree = model.new_tree() if is_forest else model

@@ -21,9 +21,9 @@ HOMES: Mapping[str, str] = {
     "SLDA": "mist.baselines.slda:SLDA",
     "SQDA": "mist.baselines.sqda:SQDA",
     "RLS": "mist.baselines.rls:RLS",
-    "PEC": "mist.baselines.pec:PEC",
+    "PEC": "mist_bench.baselines.pec:PEC",
     "GaussianNB": "mist.baselines.gaussian_nb:GaussianNB",
-    "RandomFeatureRLS": "mist.baselines.random_features:RandomFeatureRLS",
+    "RandomFeatureRLS": "mist_bench.baselines.random_features:RandomFeatureRLS",
     "RandomFeatureLDA": "mist.baselines.random_feature_lda:RandomFeatureLDA",
     "StreamEncoder": "mist.preprocessing.encoder:StreamEncoder",
     "StreamPipeline": "mist.preprocessing.pipeline:StreamPipeline",
@@ -56,9 +56,9 @@ HOMES: Mapping[str, str] = {
     "SLDAState": "mist.baselines.slda:State",
     "SQDAState": "mist.baselines.sqda:State",
     "RLSState": "mist.baselines.rls:State",
-    "PECState": "mist.baselines.pec:State",
+    "PECState": "mist_bench.baselines.pec:State",
     "GaussianNBState": "mist.baselines.gaussian_nb:State",
-    "RandomFeatureRLSState": "mist.baselines.random_features:State",
+    "RandomFeatureRLSState": "mist_bench.baselines.random_features:State",
     "RandomFeatureLDAState": "mist.baselines.random_feature_lda:State",
 }
 """Where each class of this library is; a name that was in a release is never used anew."""

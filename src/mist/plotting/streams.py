@@ -71,7 +71,7 @@ def plot_accuracy(
     Examples
     --------
     >>> from matplotlib.figure import Figure
-    >>> from mist.baselines import make
+    >>> from mist_bench.methods import make
     >>> from mist.datasets import load_toy
     >>> from mist.evaluation import ClassIncrementalStream, evaluate
     >>> iris = load_toy("iris")
