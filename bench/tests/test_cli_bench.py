@@ -12,14 +12,13 @@ import pytest
 from typer.testing import CliRunner
 
 from bench_records import record
-from mist.cli import Protocol, Suite, app
-from mist.commands import bench as command
-from mist.commands import follow
-from mist_bench import MEASURES, SETTINGS, SUITES, plan, schedule
+from mist.cli import app
+from mist_bench import MEASURES, SETTINGS, SUITES, command, follow, plan, schedule
+from mist_bench.cli import Protocol, Suite
 from mist_bench.methods import METHODS
 from mist_bench.suites import PROTOCOLS
 
-SCRIPT = Path(__file__).parents[1] / "benchmarks" / "kill_and_resume.py"
+SCRIPT = Path(__file__).parents[2] / "benchmarks" / "kill_and_resume.py"
 SMALL = ("--models", "ncm", "--datasets", "iris", "--seeds", "1,2", "--jobs", "1")
 
 

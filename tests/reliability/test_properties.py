@@ -19,7 +19,7 @@ from mist.engine.kll import total_weight
 from mist.engine.state import leaf_cells
 from mist.limits import LARGEST
 from mist.persistence import save
-from mist_paper.theory.sketches import rank_error
+from published import rank_error
 
 CLEAR = 1e-6
 """Where two classes are nearer than this in probability, rounding decides which is answered."""

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 from mist.commands.output import make_console, print_path
-from mist.datasets.registry import REGISTRY
+from mist.datasets.registry import find_entry
 from mist.datasets.store import locate
 from mist_bench import SETTINGS, SUITES, Run, default_methods, plan
 from mist_bench.extras import EXTRAS, installed
@@ -162,7 +162,7 @@ def list_all() -> None:
     console.print()
     datasets = _table("data set", "name", "suites", "tasks of", "data")
     for key, setting in SETTINGS.items():
-        entry = REGISTRY[setting.dataset]
+        entry = find_entry(setting.dataset)
         found = entry.kind != "file" or locate(entry) is not None
         state = "here" if found else "to be downloaded" if entry.download else "not here"
         classes = setting.classes_per_task

@@ -7,8 +7,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from mist import baselines
-from mist.presets import GIVEN, PRESETS, Preset, check_known, make_model, unknown_name
+from mist.presets import GIVEN, Preset, check_known, make_model, unknown_name
 from mist.variants import Variants, entitle, join_name
+from mist_bench import baselines as more_baselines
+from mist_bench.presets import PRESETS
 
 __all__ = ["METHODS", "Method", "make"]
 
@@ -39,7 +41,7 @@ class Method:
     """Arguments of its class; all others have the defaults."""
 
     made_by: str | None = None
-    """Its class in `mist.baselines`; None for one of `mist.presets`."""
+    """Its class in `mist.baselines` or `mist_bench.baselines`; None for a preset."""
 
     scale: bool = False
     """Whether it needs columns of like scale: distances, ridges and networks do."""
@@ -136,13 +138,17 @@ _ALL: Mapping[str, Method] = {
 }
 
 
+def _class_of(made_by: str) -> Any:
+    return getattr(more_baselines if made_by in more_baselines.__all__ else baselines, made_by)
+
+
 def _vary(name: str, method: Method, options: Mapping[str, Any]) -> Method:
     """A method with other arguments."""
     if method.made_by is None:
         return _of_preset(PRESETS[join_name(name, **options)])
     from inspect import signature
 
-    known = signature(getattr(baselines, method.made_by)).parameters
+    known = signature(_class_of(method.made_by)).parameters
     check_known(name, options, [option for option in known if option not in GIVEN])
     return replace(
         method, title=entitle(method.title, options), parameters={**method.parameters, **options}
@@ -201,12 +207,12 @@ def make(
         raise unknown_name("method", name, METHODS)
     method = METHODS[name]
     if method.made_by is None:
-        return make_model(name, seed=seed, categorical_features=categorical_features)
+        return make_model(PRESETS[name], seed=seed, categorical_features=categorical_features)
     if method.needs is not None:
         from mist_bench.baselines.river_trees import load_river
 
         load_river()
-    model = getattr(baselines, method.made_by)(**method.parameters)
+    model = _class_of(method.made_by)(**method.parameters)
     given = {
         "random_state": seed,
         "categorical_features": list(categorical_features) if categorical_features else None,

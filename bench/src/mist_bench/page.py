@@ -170,7 +170,8 @@ def _render(
     named = {table.name: table for table in tables}
     of_measures = {key: named.get(key.replace("_", "-")) for key in MEASURES}
     return render(
-        "bench/page.html.j2",
+        "page.html.j2",
+        packages=("mist_bench",),
         made=made,
         title=title,
         intro=intro,

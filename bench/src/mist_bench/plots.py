@@ -120,8 +120,8 @@ def cost_plots(outcomes: Outcomes, figures: Scores) -> list[Plot]:
     """
     if len(figures.methods) < 2:
         return []
-    from mist.plotting import Point
     from mist_bench.figures import costs_svg
+    from mist_bench.plotting import Point
 
     points = [
         Point(

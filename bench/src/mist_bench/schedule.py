@@ -10,7 +10,7 @@ from pathlib import Path
 from statistics import fmean
 
 from mist.datasets.download import download
-from mist.datasets.registry import REGISTRY
+from mist.datasets.registry import find_entry
 from mist.datasets.store import DatasetError, locate
 from mist_bench.record import Record, Run, Task
 from mist_bench.store import forget, read_records, write_record
@@ -162,7 +162,7 @@ def _dataset_of(task: Task) -> str | None:
 
 def _fetch(names: Iterable[str]) -> None:
     """Download what is not here, before several processes do so at once."""
-    for entry in [REGISTRY[SETTINGS[name].dataset] for name in dict.fromkeys(names)]:
+    for entry in [find_entry(SETTINGS[name].dataset) for name in dict.fromkeys(names)]:
         if entry.kind == "file" and entry.download is not None and locate(entry) is None:
             with suppress(DatasetError):  # each run on it will say why
                 download(entry)

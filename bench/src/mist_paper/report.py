@@ -167,7 +167,8 @@ def write_report(
     ]
     page = folder / "report.html"
     html = render(
-        "paper/page.html.j2",
+        "page.html.j2",
+        packages=("mist_paper", "mist_bench"),
         made=made,
         title=_TITLE,
         intro=f"{INTRO} {note}".rstrip(),

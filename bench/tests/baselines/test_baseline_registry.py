@@ -1,4 +1,4 @@
-"""The registry of methods and the presets behind it."""
+"""The list of methods and the presets behind it."""
 
 from __future__ import annotations
 
@@ -9,41 +9,15 @@ import sys
 import numpy as np
 import pytest
 
+import mist_bench
 from mist import MistClassifier
-from mist.presets import PAPER_SETTINGS, PRESETS, find_preset
+from mist.presets import find_preset, make_model
+from mist_bench import baselines
 from mist_bench.methods import METHODS, make
+from mist_bench.presets import PRESETS
+from published import PUBLISHED
 
 NEEDS_RIVER = {name for name, method in METHODS.items() if method.needs}
-PUBLISHED = {
-    "bandwidth": 0.2,
-    "bound": "mcdiarmid",
-    "categorical_features": None,
-    "class_prior": "counts",
-    "criterion": "gini",
-    "delta": 0.1,
-    "discount": 0.6,
-    "grace_period": 200,
-    "inheritance": "gaussian",
-    "leaf": "gaussian",
-    "max_classes_per_leaf": None,
-    "max_components": 16,
-    "max_features": None,
-    "max_leaves": None,
-    "n_thresholds": 10,
-    "open_world": False,
-    "random_state": None,
-    "rows_per_split": 500,
-    "sketch_size": 64,
-    "sketch_dtype": "float64",
-    "smoothing": 0.001,
-    "split_test": "gap",
-    "thresholds": "medians",
-    "tie_threshold": 0.05,
-    "union_bound": True,
-    "variance_prior": 1.0,
-}
-"""All parameters of MIST-G, with which results were published: not one may change."""
-
 PAPER = {
     "mist-g": {},
     "mist-k": {"leaf": "sketch"},
@@ -133,36 +107,6 @@ def test_the_first_preset_is_the_default():
     assert make("mist").get_params() == MistClassifier().get_params()
 
 
-def test_the_default_goes_past_the_paper_in_four_settings():
-    changed = {
-        "leaf": "mixture",
-        "inheritance": "joint",
-        "discount": 1.0,
-        "class_prior": "balanced",
-    }
-    assert MistClassifier().get_params() == {**PUBLISHED, **changed}
-
-
-def test_the_trees_of_the_paper():
-    for kind, name in (("G", "mist-g"), ("K", "mist-k")):
-        assert MistClassifier.paper(kind).get_params() == make(name).get_params()
-    assert MistClassifier.paper().get_params() == PUBLISHED
-    assert PAPER_SETTINGS.items() <= PUBLISHED.items()
-    changed = MistClassifier.paper("K", leaf="full", discount=1.0, max_leaves=3)
-    assert changed.get_params() == {**PUBLISHED, "leaf": "full", "discount": 1.0, "max_leaves": 3}
-
-
-@pytest.mark.parametrize("kind", ["M", "g", "", None])
-def test_the_paper_has_no_other_tree(kind):
-    with pytest.raises(ValueError, match=r"kind=.* choose 'G' .* or 'K' "):
-        MistClassifier.paper(kind)
-
-
-def test_the_tree_of_the_paper_refuses_options_that_are_not_there():
-    with pytest.raises(TypeError, match="leafs"):
-        MistClassifier.paper("G", leafs="full")
-
-
 def test_ablations_are_complete_and_groups_follow_one_another():
     groups = [method.group for method in METHODS.values()]
     assert groups == sorted(groups, key=["ours", "tree", "other", "ablation"].index)
@@ -191,10 +135,10 @@ def test_what_is_known_of_a_method_cannot_be_changed():
         METHODS["slda"].title = "LDA"
 
 
-@pytest.mark.parametrize("find", [make, find_preset])
-def test_an_unknown_name_gets_the_list_and_the_nearest(find):
+@pytest.mark.parametrize(("find", "fourth"), [(make, "mist-full"), (find_preset, "mist-features")])
+def test_an_unknown_name_gets_the_list_and_the_nearest(find, fourth):
     with pytest.raises(
-        ValueError, match=r"called 'mist_g': choose one of mist, mist-g, mist-k, mist-full"
+        ValueError, match=rf"called 'mist_g': choose one of mist, mist-g, mist-k, {fourth}, "
     ):
         find("mist_g")
     for name, nearest in (
@@ -208,23 +152,13 @@ def test_an_unknown_name_gets_the_list_and_the_nearest(find):
 
 
 @pytest.mark.parametrize("find", [make, find_preset])
-@pytest.mark.parametrize("name", [3, "", "perceptron"])
+@pytest.mark.parametrize("name", ["", "perceptron"])
 def test_no_nearest_where_none_is_near(find, name):
     with pytest.raises(
         ValueError, match=f"called {name!r}: choose one of mist, mist-g, "
     ) as caught:
         find(name)
     assert "nearest" not in str(caught.value)
-
-
-def test_names_of_the_package():
-    import mist.baselines as baselines
-
-    assert set(baselines.__all__) <= set(dir(baselines))
-    for name in baselines.__all__:
-        assert getattr(baselines, name) is getattr(baselines, name)
-    with pytest.raises(AttributeError, match=r"'mist\.baselines' has no attribute 'Nonsense'"):
-        baselines.Nonsense  # noqa: B018 - reading is the test
 
 
 def run(code):
@@ -234,7 +168,7 @@ def run(code):
 
 def test_the_list_of_methods_loads_nothing_else():
     loaded = run(
-        "from mist.baselines import METHODS, make; import sys; assert 'efdt' in METHODS;"
+        "from mist_bench.methods import METHODS, make; import sys; assert 'efdt' in METHODS;"
         "print(*[n for n in ('numpy', 'numba', 'sklearn', 'river') if n in sys.modules])"
     )
     assert loaded == ""
@@ -247,3 +181,20 @@ def test_without_the_extra_a_method_says_what_to_install(monkeypatch):
             make(name)
     for name in METHODS.keys() - NEEDS_RIVER:
         make(name)
+
+
+def test_presets_of_this_package_are_models_of_the_library():
+    assert find_preset("vfdt") == PRESETS["vfdt"]
+    assert find_preset("vfdt+delta=0.2").parameters["delta"] == 0.2
+    assert make_model("vfdt", seed=3).get_params() == make("vfdt", seed=3).get_params()
+    with pytest.raises(ValueError, match="no option of vfdt called 'deltas'"):
+        find_preset("vfdt+deltas=0.2")
+
+
+def test_names_of_the_package():
+    for package in (mist_bench, baselines):
+        assert set(package.__all__) <= set(dir(package))
+        for name in package.__all__:
+            assert getattr(package, name) is getattr(package, name)
+        with pytest.raises(AttributeError, match=r"'mist_bench.*' has no attribute 'Nonsense'"):
+            package.Nonsense  # noqa: B018 - reading is the test

@@ -3,8 +3,9 @@ import re
 
 import pytest
 
-from mist.datasets import REGISTRY, load
+from mist.datasets import load
 from mist.datasets.loading import _check_options
+from mist.datasets.registry import find_entry
 from mist.evaluation import ClassIncrementalStream
 from mist_bench import SEEDS, SETTINGS, SUITES, Run, default_methods, plan
 from mist_bench.methods import METHODS
@@ -72,7 +73,7 @@ def test_a_wrong_plan(options, message):
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 def test_every_setting_names_a_set_and_options_that_apply(name, protocol):
     setting = find_setting(name)
-    entry = REGISTRY[setting.dataset]
+    entry = find_entry(setting.dataset)
     options = setting.load_options(5, protocol)
     assert set(options) <= LOAD_OPTIONS
     own = {key: value for key, value in options.items() if key not in ("rows", "seed")}
@@ -94,7 +95,7 @@ def test_every_setting_names_a_set_and_options_that_apply(name, protocol):
 def test_settings_have_titles_of_their_own_and_classes_enough():
     assert len({setting.title for setting in SETTINGS.values()}) == len(SETTINGS)
     for name, setting in SETTINGS.items():
-        classes = 6 if name == "hapt" else REGISTRY[setting.dataset].n_classes
+        classes = 6 if name == "hapt" else find_entry(setting.dataset).n_classes
         assert classes // setting.classes_per_task >= 2
         if setting.paper_tasks is not None:
             assert 2 <= setting.paper_tasks <= classes
@@ -146,11 +147,11 @@ def test_suites():
         assert len(set(names)) == len(names)
         assert set(names) <= set(SETTINGS)
     assert not set(SUITES["standard"]) & set(SUITES["stress"])
-    assert {REGISTRY[SETTINGS[name].dataset].kind for name in SUITES["quick"]} == {
+    assert {find_entry(SETTINGS[name].dataset).kind for name in SUITES["quick"]} == {
         "bundled",
         "generated",
     }
-    assert {REGISTRY[SETTINGS[name].dataset].kind for name in SUITES["stress"]} == {"generated"}
+    assert {find_entry(SETTINGS[name].dataset).kind for name in SUITES["stress"]} == {"generated"}
 
 
 def test_an_unknown_setting():

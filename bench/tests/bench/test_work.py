@@ -4,10 +4,10 @@ from dataclasses import asdict
 import numpy as np
 import pytest
 
-from mist.baselines import registry as method_registry
 from mist.datasets import Dataset
 from mist.evaluation import ClassIncrementalStream
 from mist_bench import MEASURES, SETTINGS, Run, work
+from mist_bench import methods as method_registry
 from mist_bench.methods import METHODS
 from mist_bench.work import describe, perform
 

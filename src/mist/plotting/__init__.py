@@ -14,25 +14,18 @@ from mist.plotting.streams import (
     plot_forgetting,
     plot_growth,
 )
-from mist_bench.plotting.costs import Point, plot_costs
-from mist_bench.plotting.ranks import plot_ranks
-from mist_paper.plotting import plot_panel
 
 __all__ = [
     "MARKERS",
     "PALETTE",
     "Curve",
-    "Point",
     "average_curves",
     "line_styles",
     "plot_accuracy",
     "plot_accuracy_matrix",
     "plot_classes",
-    "plot_costs",
     "plot_curves",
     "plot_forgetting",
     "plot_growth",
-    "plot_panel",
-    "plot_ranks",
     "plot_tasks",
 ]

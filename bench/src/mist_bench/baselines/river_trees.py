@@ -151,6 +151,7 @@ class RiverClassifier(UnweightedStreamClassifier):
         "kind": [StrOptions(set(_MAKERS))],
         "no_reset": ["boolean"],
     }
+    _compiled: ClassVar[bool] = False
 
     def __init__(
         self,
