@@ -1,5 +1,5 @@
 # Everything lives in $(VENV). A stamp file there remembers each installation, so that a
-# second run installs nothing unless pyproject.toml has changed.
+# second run installs nothing unless a pyproject.toml has changed.
 #
 #   make demo PYTHON=/path/to/python    use this interpreter instead of looking for one
 #   make test ARGS="-k kll"             hand arguments on to pytest, or to the measuring of speed
@@ -9,6 +9,9 @@ BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 PYTHON ?=
 ARGS   ?=
+
+# mist-tree, and its sibling with the benchmark and the paper: `make demo` installs the first only.
+PROJECTS := pyproject.toml bench/pyproject.toml
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
@@ -55,8 +58,8 @@ docs: $(VENV)/.installed-docs ## build the documentation into site/
 	$(BIN)/mkdocs build --strict
 
 clean: ## remove the environment, caches and everything that was built
-	rm -rf $(VENV) $(VENV)-capymoa site dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis
-	find src tests benchmarks -name __pycache__ -prune -exec rm -rf {} + 2>/dev/null || true
+	rm -rf $(VENV) $(VENV)-capymoa site dist build bench/dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find src bench tests benchmarks -name __pycache__ -prune -exec rm -rf {} + 2>/dev/null || true
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -66,18 +69,18 @@ $(VENV)/.installed-run: pyproject.toml | $(VENV)/.created
 	@$(PIP) --editable .
 	@touch $@
 
-$(VENV)/.installed-dev: pyproject.toml | $(VENV)/.created
+$(VENV)/.installed-dev: $(PROJECTS) | $(VENV)/.created
 	@echo "Installing mist-tree and the development tools into $(VENV) (needed once, takes a few minutes) ..."
-	@$(PIP) --editable '.[dev]'
+	@$(PIP) --editable '.[dev]' --editable ./bench
 	@touch $@
 
 $(VENV)/.installed-fuzz: $(VENV)/.installed-dev
 	@$(PIP) --editable '.[fuzz]'
 	@touch $@
 
-$(VENV)/.installed-docs: pyproject.toml | $(VENV)/.created
+$(VENV)/.installed-docs: $(PROJECTS) | $(VENV)/.created
 	@echo "Installing mist-tree and the documentation tools into $(VENV) (needed once, takes a few minutes) ..."
-	@$(PIP) --editable '.[docs]'
+	@$(PIP) --editable '.[docs]' --editable ./bench
 	@touch $@
 
 $(VENV)/.installed-capymoa: pyproject.toml | $(VENV)/.created

@@ -24,9 +24,9 @@ from joblib import Parallel, delayed
 from threadpoolctl import threadpool_limits
 
 from mist import MistClassifier, MistForest
-from mist.bench import SEEDS, SETTINGS, SUITES
 from mist.datasets import load
 from mist.evaluation import ClassIncrementalStream, class_recall
+from mist_bench import SEEDS, SETTINGS, SUITES
 
 SCHEDULE = {"split_test": "schedule", "grace_period": 100}
 

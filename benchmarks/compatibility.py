@@ -158,7 +158,8 @@ def install(environment: Environment, folder: Path) -> Path:
     pip = [*uv, "pip", "install", "--quiet", "--python", python]
     resolution = "lowest-direct" if environment.oldest else "highest"
     package = f"{HOME}[{','.join(EXTRAS)}]"
-    call([*pip, "--resolution", resolution, "--reinstall-package", "mist-tree", package])
+    again = [f"--reinstall-package={name}" for name in ("mist-tree", "mist-tree-bench")]
+    call([*pip, "--resolution", resolution, *again, package, HOME / "bench"])
     call([*pip, *TOOLS])
     return python
 
@@ -250,7 +251,7 @@ def main() -> int:
             print(f"{environment.name}: installing", flush=True)
             python = install(environment, folder)
             print(f"{environment.name}: testing", flush=True)
-            chosen = ["tests"] if options.full else list(CHOSEN)
+            chosen = ["tests", "bench/tests"] if options.full else list(CHOSEN)
             counts, failures = test(python, folder, ["-n", options.workers, *chosen])
             found = versions(python)
             failures += above_bounds(found) if environment.oldest else []

@@ -20,9 +20,9 @@ from mist.engine.joint import class_covariance
 from mist.engine.kll import total_weight
 from mist.engine.state import M2, MEAN, leaf_cells
 from mist.files import write_text
-from mist.paper.theory.sensitivity import climb
-from mist.paper.theory.sketches import class_sketches, stored_column
 from mist.report.style import INK, WIDTH, style, to_svg
+from mist_paper.theory.sensitivity import climb
+from mist_paper.theory.sketches import class_sketches, stored_column
 
 SCHEME = "<style>svg{color:#24272b}@media(prefers-color-scheme:dark){svg{color:#d9dce1}}</style>"
 BLUE, ORANGE, GREEN = "#2f7fd1", "#d9661f", "#1f9e77"

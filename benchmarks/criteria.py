@@ -14,8 +14,8 @@ import numpy as np
 from scaling import training_rows
 
 from mist import MistClassifier
-from mist.bench import SETTINGS
 from mist.evaluation import ClassIncrementalStream, class_recall
+from mist_bench import SETTINGS
 
 SETS = ("pendigits", "letter", "satimage", "digits", "shuttle", "covertype")
 LEAVES = ("gaussian", "sketch")

@@ -21,9 +21,9 @@ import matplotlib
 import numpy as np
 from matplotlib.figure import Figure
 
-from mist.bench.tables import Table, to_markdown
 from mist.engine.leaves.lowrank import LowRankLeaves
 from mist.presets import make_model
+from mist_bench.tables import Table, to_markdown
 
 MODEL = "mist"
 MODES = 32

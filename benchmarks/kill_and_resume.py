@@ -27,7 +27,7 @@ from pathlib import Path
 
 import numpy as np
 
-from mist.bench import MEASURES
+from mist_bench import MEASURES
 
 
 class Command:

@@ -20,10 +20,10 @@ from rich.console import Console
 from sklearn.metrics import roc_auc_score
 
 from mist import MistClassifier
-from mist.bench import SEEDS, SETTINGS
-from mist.bench.tables import Table, to_markdown, to_rich
 from mist.datasets import load
 from mist.evaluation import ClassIncrementalStream
+from mist_bench import SEEDS, SETTINGS
+from mist_bench.tables import Table, to_markdown, to_rich
 
 SETS = (
     *("wine", "iris", "digits", "optdigits", "satimage", "pendigits", "letter", "shuttle"),

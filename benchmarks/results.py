@@ -14,17 +14,17 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from mist.bench import PROTOCOLS, SUITES, default_methods, plan
-from mist.bench.figures import ranks_svg
-from mist.bench.inventory import dataset_table
-from mist.bench.outcomes import arrange, title_of
-from mist.bench.pairs import pair_tables
-from mist.bench.ranks import critical_difference
-from mist.bench.scores import rank_tables, ranks_of, scores
-from mist.bench.store import read_records
-from mist.bench.summary import score_tables
-from mist.bench.tables import to_markdown
-from mist.paper.comparison import compare, comparison_tables, figures_of
+from mist_bench import PROTOCOLS, SUITES, default_methods, plan
+from mist_bench.figures import ranks_svg
+from mist_bench.inventory import dataset_table
+from mist_bench.outcomes import arrange, title_of
+from mist_bench.pairs import pair_tables
+from mist_bench.ranks import critical_difference
+from mist_bench.scores import rank_tables, ranks_of, scores
+from mist_bench.store import read_records
+from mist_bench.summary import score_tables
+from mist_bench.tables import to_markdown
+from mist_paper.comparison import compare, comparison_tables, figures_of
 
 MEASURES = (
     *("mean_class_recall", "final_accuracy", "average_forgetting", "backward_transfer"),

@@ -14,11 +14,11 @@ import argparse
 
 import numpy as np
 
-from mist.baselines import make
-from mist.bench import SETTINGS
 from mist.datasets import load
 from mist.evaluation import ClassIncrementalStream, class_recall
 from mist.evaluation.scaling import standardise, standardise_as_they_come
+from mist_bench import SETTINGS
+from mist_bench.methods import make
 
 METHODS = ("ncm", "rls", "random-feature-rls", "pec")
 SETS = ("iris", "wine", "digits", "satimage", "pendigits", "letter", "shuttle", "covertype")

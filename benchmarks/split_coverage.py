@@ -17,12 +17,12 @@ from numba import njit
 from rich.console import Console
 from rich.progress import track
 
-from mist.bench.tables import Table, to_markdown, to_rich
 from mist.engine.betting import BETS, bet, wealth
 from mist.engine.confseq import class_variances, gain_radius, gap_radius
 from mist.engine.criterion import TIE, radius, split_gain
-from mist.paper.theory.checks import proportion
-from mist.paper.theory.leaves import NOISE, Case, columns, draw_counts
+from mist_bench.tables import Table, to_markdown, to_rich
+from mist_paper.theory.checks import proportion
+from mist_paper.theory.leaves import NOISE, Case, columns, draw_counts
 
 DELTAS = (0.1, 0.01)
 GRACE = (50, 200)

@@ -1,6 +1,6 @@
 """Make the notebooks of this folder from the scripts beside them, and run them.
 
-    pip install -e '.[examples]'
+    pip install -e '.[examples]' -e ./bench
     python examples/build.py [NAME...]
 
 A script is cut at its ``# %%`` lines; cells marked ``[markdown]`` are texts. The outputs are kept

@@ -8,9 +8,9 @@
 import matplotlib.pyplot as plt
 import numpy as np
 
-from mist.baselines import make
 from mist.datasets import load_toy
 from mist.evaluation import ClassIncrementalStream, evaluate
+from mist_bench.methods import make
 
 data = load_toy("digits")
 stream = ClassIncrementalStream(data.X, data.y, classes_per_task=2, seed=42)
@@ -18,7 +18,8 @@ print(data.X.shape, "rows and columns,", len(data.class_names), "classes")
 
 # %% [markdown]
 # Four models: the default, the paper's MIST-G, a Hoeffding tree (VFDT, here as a setting of the
-# same engine), and SLDA, one linear discriminant. `make` knows them by name.
+# same engine), and SLDA, one linear discriminant. `make` of the package
+# mist-tree-bench knows them by name.
 
 # %%
 results = {name: evaluate(make(name), stream) for name in ("mist", "mist-g", "vfdt", "slda")}

@@ -136,6 +136,7 @@ def models() -> dict[str, object]:
     """A small model of each kind, learnt without compiled code."""
     from mist import MistClassifier, MistForest, baselines
     from mist.preprocessing import StreamEncoder, StreamPipeline
+    from mist_bench import baselines as more
 
     rng = np.random.default_rng(0)
     y = np.sort(rng.integers(3, size=45))
@@ -163,9 +164,9 @@ def models() -> dict[str, object]:
     for cls in (baselines.NCM, baselines.GaussianNB, baselines.SLDA, baselines.SQDA):
         out[cls.__name__] = cls().fit(full, y)
     out["RLS"] = baselines.RLS().fit(full, y)
-    out["RandomFeatureRLS"] = baselines.RandomFeatureRLS(n_features=3).fit(full, y)
+    out["RandomFeatureRLS"] = more.RandomFeatureRLS(n_features=3).fit(full, y)
     out["RandomFeatureLDA"] = baselines.RandomFeatureLDA(n_features=3).fit(full, y)
-    out["PEC"] = baselines.PEC(width=2, teacher_width=3, n_outputs=2).fit(full, y)
+    out["PEC"] = more.PEC(width=2, teacher_width=3, n_outputs=2).fit(full, y)
     return out
 
 

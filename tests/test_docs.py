@@ -15,6 +15,7 @@ from typing import NamedTuple
 import pytest
 import typer
 
+from mist import plugins
 from mist.cli import app
 
 TOP = Path(__file__).parents[1]
@@ -101,6 +102,14 @@ def call(arguments):
     return out.getvalue()
 
 
+def whole_command():
+    """`mist` with the commands of installed packages in place of what forwards to them."""
+    command = typer.main.get_command(app)
+    added = plugins.added("commands")
+    command.commands |= {k: typer.main.get_command(each.load()) for k, each in added.items()}
+    return command
+
+
 def check(wanted, got, where):
     assert doctest.OutputChecker().check_output(wanted, got, ALIKE), (
         f"{where} prints\n{got}\nand the page says\n{wanted}"
@@ -134,7 +143,7 @@ def test_commands_of_a_page_exist_and_have_its_options(page):
         for part in getattr(command, "commands", {}).values():
             inert(part)
 
-    command = typer.main.get_command(app)
+    command = whole_command()
     inert(command)
     for block in blocks_of(page):
         if block.language == "console":
@@ -151,7 +160,7 @@ def test_options_on_the_page_of_the_command_line_exist():
 
     told = re.findall(r"`(--[a-z-]+)", (TOP / "docs/cli.md").read_text(encoding="utf-8"))
     assert len(told) > 10
-    assert set(told) <= {*options(typer.main.get_command(app)), "--help"}
+    assert set(told) <= {*options(whole_command()), "--help"}
 
 
 def test_all_pages_are_in_the_menu():

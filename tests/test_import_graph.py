@@ -56,13 +56,6 @@ LAYERS: Mapping[str, Sequence[str]] = {
 ROOTS = ("mist", "tiny")
 """Packages of which the list of layers names every part: alone, the name is that of one file."""
 
-LEAVING = (
-    *("mist.baselines.registry", "mist.bench", "mist.paper"),
-    *("mist.plotting.panels", "mist.plotting.ranks"),
-)
-"""These move out of the package, and are left out until then."""
-
-
 def is_in(module: str, package: str) -> bool:
     return f"{module}.".startswith(f"{package}.")
 
@@ -140,9 +133,7 @@ def upward(graph: Mapping[str, set[str]], layers: Mapping[str, Sequence[str]]) -
 
 @pytest.fixture(scope="module")
 def graph() -> dict[str, set[str]]:
-    files = modules_in(FOLDERS)
-    left_out = {module for module in files for name in LEAVING if is_in(module, name)}
-    return graph_of({module: file for module, file in files.items() if module not in left_out})
+    return graph_of(modules_in(FOLDERS))
 
 
 def test_no_file_imports_itself_by_way_of_others(graph):
@@ -174,12 +165,6 @@ def test_the_engine_lists_its_modules_from_bottom_to_top(graph):
     for module, targets in inside.items():
         for target in targets & inside.keys():
             assert place[name_of(target)] <= place[name_of(module)], (module, target)
-
-
-def test_exceptions_are_still_needed():
-    modules = modules_in(FOLDERS)
-    gone = [name for name in LEAVING if not any(is_in(module, name) for module in modules)]
-    assert gone == [], "take them out of LEAVING"
 
 
 # --- the checks themselves, on a package that is made up ---------------------------------------

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from mist.baselines import METHODS as ALL
-from mist.baselines import make
+from mist_bench.methods import METHODS as ALL
+from mist_bench.methods import make
 
 from .clock import Outcome, in_growing_calls, share
 

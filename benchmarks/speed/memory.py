@@ -7,11 +7,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mist.baselines import METHODS
-from mist.bench.suites import SETTINGS
 from mist.datasets import DatasetError, load
 from mist.evaluation import ClassIncrementalStream
-from mist.paper.values import read_paper
+from mist_bench.methods import METHODS
+from mist_bench.suites import SETTINGS
+from mist_paper.values import read_paper
 
 from .capymoa_models import hoeffding_tree_bytes
 from .capymoa_models import missing as no_java

@@ -1,7 +1,7 @@
 """The command ``mist``: the options of its subcommands, nothing else.
 
 What a subcommand does is in :mod:`mist.commands` and imported when it runs, so that ``--help``
-answers at once.
+answers at once. `_SIBLINGS` are in a package of their own, found by entry points.
 """
 
 from __future__ import annotations
@@ -14,17 +14,23 @@ from typing import Annotated
 
 import typer
 
+from mist import plugins
 from mist._version import __version__
-from mist.presets import PRESETS
 from mist.texts import printable
 
-__all__ = ["app", "main"]
+__all__ = ["app", "main", "tidy_errors"]
 
-_FAILED = 1
+_SIBLINGS = {
+    "bench": "Compare methods over data sets and seeds; write tables, plots and a report.",
+    "paper": "Run the paper's tables, figures and theorems again, next to what is printed.",
+}
+_MODELS = (
+    "mist; mist-g and mist-k, the paper's trees; mist-features, with a discriminant on random "
+    "features; mist-forest, ten trees; mist-forest-features, both. mist-tree-bench adds others."
+)
+
 _WRONG = 2
 _INTERRUPTED = 130
-
-_JOBS = "Runs at a time; -1: one a processor; dask://HOST:PORT: a Dask cluster does them."
 
 app = typer.Typer(
     name="mist",
@@ -62,24 +68,6 @@ class Unlabelled(StrEnum):
     ERROR = "error"
 
 
-class Suite(StrEnum):
-    """Sets of data sets that `mist bench` knows by one name."""
-
-    QUICK = "quick"
-    STANDARD = "standard"
-    STRESS = "stress"
-    REAL = "real"
-    UNSEEN = "unseen"
-    ALL = "all"
-
-
-class Protocol(StrEnum):
-    """How `mist bench` prepares data."""
-
-    HONEST = "honest"
-    PAPER = "paper"
-
-
 _FormatOption = Annotated[
     Format | None,
     typer.Option(
@@ -95,7 +83,7 @@ def main() -> None:
 
 
 @contextmanager
-def _tidy_errors() -> Iterator[None]:
+def tidy_errors() -> Iterator[None]:
     """One line and an exit code in place of a traceback."""
     try:
         yield
@@ -138,7 +126,7 @@ def demo(
     quick: Annotated[bool, typer.Option("--quick", help="At most 400 rows of each set.")] = False,
 ) -> None:
     """Run four models on four small data sets whose classes arrive one pair after another."""
-    with _tidy_errors():
+    with tidy_errors():
         from mist.commands.demo import demo as run_demo
 
         run_demo(report, seed, quick)
@@ -170,7 +158,7 @@ def run(
     model: Annotated[
         list[str] | None,
         typer.Option(
-            help=f"Model to run, repeatable: {', '.join(PRESETS)}.  [default: mist]",
+            help=f"Model to run, repeatable: {_MODELS}  [default: mist]",
             show_default=False,
         ),
     ] = None,
@@ -229,7 +217,7 @@ def run(
     seed: Annotated[int, typer.Option(min=0, help="Seed of the split, order and models.")] = 42,
 ) -> None:
     """Predict, then learn every row of a table or a stream, in one pass and in bounded memory."""
-    with _tidy_errors():
+    with tidy_errors():
         from mist.commands.run import RunOptions
         from mist.commands.run import run as run_file
 
@@ -277,7 +265,7 @@ def predict(
     ] = False,
 ) -> None:
     """Apply a saved model to rows: the most probable class of each, and its probability."""
-    with _tidy_errors():
+    with tidy_errors():
         from mist.commands.predict import PredictOptions
         from mist.commands.predict import predict as predict_files
 
@@ -304,162 +292,10 @@ def inspect(
     ] = False,
 ) -> None:
     """Check the file of a model, and show what is in it."""
-    with _tidy_errors():
+    with tidy_errors():
         from mist.commands.inspect import inspect as inspect_file
 
         inspect_file(file, tree=tree, as_json=as_json)
-
-
-@app.command()
-def bench(
-    suite: Annotated[
-        Suite, typer.Option(help="Which data sets, and which methods unless named.")
-    ] = Suite.QUICK,
-    models: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME", help="Method to run; repeatable, or names joined by commas. See --list."
-        ),
-    ] = None,
-    datasets: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME", help="Data set in place of those of the suite; repeatable, or commas."
-        ),
-    ] = None,
-    seeds: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="N",
-            help="Seed; repeatable, or commas.  [default: 42,123,456,789,3330]",
-            show_default=False,
-        ),
-    ] = None,
-    protocol: Annotated[
-        Protocol,
-        typer.Option(help="Fit nothing outside the stream, or prepare the data as the paper does."),
-    ] = Protocol.HONEST,
-    jobs: Annotated[str, typer.Option(help=_JOBS)] = "-1",
-    out: Annotated[
-        Path, typer.Option(help="Folder of the results; a grid that was stopped goes on from it.")
-    ] = Path("mist-bench"),
-    fresh: Annotated[
-        bool, typer.Option("--fresh", help="Do every run again, whatever the folder holds.")
-    ] = False,
-    retry_failed: Annotated[
-        bool, typer.Option("--retry-failed", help="Do failed runs again.")
-    ] = False,
-    list_only: Annotated[
-        bool, typer.Option("--list", help="List methods and data sets, and exit.")
-    ] = False,
-) -> None:
-    """Compare methods over data sets and seeds; write tables, plots and a report."""
-    with _tidy_errors():
-        from mist.commands import bench as command
-
-        if list_only:
-            command.list_all()
-            return
-        complete = command.bench(
-            command.BenchOptions(
-                suite=suite.value,
-                methods=_split("--models", models),
-                datasets=_split("--datasets", datasets),
-                seeds=_integers("--seeds", seeds),
-                protocol=protocol.value,
-                jobs=_jobs(jobs),
-                out=out,
-                fresh=fresh,
-                retry_failed=retry_failed,
-            )
-        )
-    if not complete:
-        raise typer.Exit(_FAILED)
-
-
-@app.command()
-def paper(
-    names: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="[list] [NAME...]",
-            help="Tables, figures and theorems by name or by their label in the paper; `tables`, "
-            "`figures`, `theory` and `all` stand for several. `list`, or no name, shows the names.",
-            show_default=False,
-        ),
-    ] = None,
-    seeds: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="N",
-            help="Seed of streams; repeatable, or commas. The theorems and the choice of constants "
-            "have their own.  [default: 42,123,456,789,3330]",
-            show_default=False,
-        ),
-    ] = None,
-    fast: Annotated[
-        bool,
-        typer.Option(
-            "--fast",
-            help="A first look: two seeds, fewer repetitions of experiments, none of other "
-            "libraries' trees on large sets.",
-        ),
-    ] = False,
-    jobs: Annotated[str, typer.Option(help=_JOBS)] = "-1",
-    out: Annotated[
-        Path, typer.Option(help="Folder of the results; what was stopped goes on from it.")
-    ] = Path("mist-paper"),
-    fresh: Annotated[
-        bool, typer.Option("--fresh", help="Do every run again, whatever the folder holds.")
-    ] = False,
-    retry_failed: Annotated[
-        bool, typer.Option("--retry-failed", help="Do failed runs again.")
-    ] = False,
-) -> None:
-    """Run the paper's tables, figures and theorems again; write them beside what is printed."""
-    with _tidy_errors():
-        from mist.commands import paper as command
-
-        asked = _split("NAME", names)
-        options = command.PaperOptions(
-            names=[name for name in asked if name != "list"],
-            seeds=_integers("--seeds", seeds),
-            fast=fast,
-            jobs=_jobs(jobs),
-            out=out,
-            fresh=fresh,
-            retry_failed=retry_failed,
-        )
-        if "list" in asked or not asked:
-            command.list_items(options)
-            return
-        complete = command.paper(options)
-    if not complete:
-        raise typer.Exit(_FAILED)
-
-
-def _split(option: str, names: list[str] | None) -> list[str]:
-    """The names of an option that is repeated or holds several joined by commas."""
-    parts = [part for name in names or [] for part in name.replace(",", " ").split()]
-    if names and not parts:
-        raise ValueError(f"{option} holds no name")
-    return parts
-
-
-def _jobs(given: str) -> int | str:
-    """A number, or the address of a cluster."""
-    try:
-        return int(given)
-    except ValueError:
-        return given
-
-
-def _integers(option: str, given: list[str] | None) -> list[int]:
-    texts = _split(option, given)
-    for text in texts:
-        if not text.isdecimal():
-            raise ValueError(f"{option} {text}: a seed is a whole number from 0 on")
-    return [int(text) for text in texts]
 
 
 @app.command()
@@ -486,7 +322,7 @@ def explain(
     top: Annotated[int, typer.Option(min=1, help="Most probable classes to compare.")] = 3,
 ) -> None:
     """Say why a saved model answers a row as it does."""
-    with _tidy_errors():
+    with tidy_errors():
         from mist.commands.explain import explain_row, row_of_csv, row_of_text
 
         if (row is None) == (csv is None):
@@ -498,7 +334,7 @@ def explain(
 @data_app.command("list")
 def data_list() -> None:
     """List all data sets and where they are now."""
-    with _tidy_errors():
+    with tidy_errors():
         from mist.commands.data import list_sets
 
         list_sets()
@@ -511,7 +347,7 @@ def data_get(
     ],
 ) -> None:
     """Download data sets that are not here yet."""
-    with _tidy_errors():
+    with tidy_errors():
         from mist.commands.data import get
 
         get(names)
@@ -522,10 +358,33 @@ def data_info(
     name: Annotated[str, typer.Argument(help="Data set.", show_default=False)],
 ) -> None:
     """Show all that is known of a data set."""
-    with _tidy_errors():
+    with tidy_errors():
         from mist.commands.data import info
 
         info(name)
+
+
+def _add_sibling(name: str, text: str) -> None:
+    """Add a command of the package of the benchmark, which reads the options itself."""
+
+    @app.command(
+        name,
+        help=text,
+        add_help_option=False,
+        rich_help_panel="In a package of their own, mist-tree-bench",
+        context_settings={"allow_extra_args": True, "ignore_unknown_options": True},
+    )
+    def forward(context: typer.Context) -> None:
+        with tidy_errors():
+            point = plugins.added("commands").get(name)
+            if point is None:
+                raise ImportError(f"mist {name} is in a package of its own: {plugins.HINT}")
+            command = point.load()
+        command(args=context.args, prog_name=f"mist {name}")
+
+
+for _name, _text in _SIBLINGS.items():
+    _add_sibling(_name, _text)
 
 
 if __name__ == "__main__":

@@ -1,12 +1,14 @@
-"""The named settings of the classifier: those to use, and the variants they are compared with."""
+"""The named settings of the classifier, and those that installed packages add."""
 
 from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Literal
 
+from mist import plugins
 from mist.settings import FOREST_TREE, PAPER_LEAVES, PAPER_SETTINGS
 from mist.variants import Variants, entitle
 
@@ -23,6 +25,7 @@ __all__ = [
     "find_preset",
     "make_model",
     "unknown_name",
+    "vary",
 ]
 
 PAPER = (
@@ -30,8 +33,6 @@ PAPER = (
     "via McDiarmid Bound, 2026"
 )
 
-# Neither tree keeps sketches, and both forget at a split: children start from nothing.
-_BEFORE_MIST = {**PAPER_SETTINGS, "thresholds": "gaussian", "inheritance": None}
 
 GIVEN = ("categorical_features", "random_state")
 """Arguments that are not settings of a model: a run gives them."""
@@ -65,10 +66,6 @@ class Preset:
     """Arguments of a :class:`mist.MistForest` of such trees; None for a single tree."""
 
 
-def _ablation(title: str, **parameters: Any) -> Preset:
-    return Preset(title, {**PAPER_SETTINGS, **parameters})
-
-
 _PRESETS: Mapping[str, Preset] = {
     "mist": Preset(
         "MIST",
@@ -79,20 +76,6 @@ _PRESETS: Mapping[str, Preset] = {
     ),
     "mist-g": Preset("MIST-G", PAPER_SETTINGS, "ours"),
     "mist-k": Preset("MIST-K", {**PAPER_SETTINGS, "leaf": PAPER_LEAVES["K"]}, "ours"),
-    "mist-full": Preset(
-        "MIST-F",
-        {**PAPER_SETTINGS, "leaf": "full", "class_prior": "balanced"},
-        "ours",
-        "The paper's tree with a full covariance for each class at a leaf, see the "
-        "documentation: Method",
-    ),
-    "mist-mixture": Preset(
-        "MIST-M",
-        {**PAPER_SETTINGS, "leaf": "mixture", "class_prior": "balanced"},
-        "ours",
-        "The paper's tree with a growing Gaussian mixture for each class at a leaf, see the "
-        "documentation: Method",
-    ),
     "mist-features": Preset(
         "MIST + features",
         {},
@@ -120,44 +103,36 @@ _PRESETS: Mapping[str, Preset] = {
         "The forest beside a discriminant on random features, see the documentation: Method",
         {"random_features": 1000},
     ),
-    "vfdt": Preset(
-        "VFDT",
-        # The paper's "confidence 0.95" is the probability of a right choice, 1 - delta.
-        {**_BEFORE_MIST, "bound": "hoeffding", "delta": 0.05},
-        "tree",
-        "Domingos and Hulten, Mining High-Speed Data Streams, KDD 2000; naive Bayes leaves: "
-        "Gama, Rocha and Medas, Accurate Decision Trees for Mining High-Speed Data Streams, "
-        "KDD 2003",
-    ),
-    "rutkowski": Preset(
-        "Rutkowski",
-        {**_BEFORE_MIST, "bound": "rutkowski"},
-        "tree",
-        "Rutkowski, Pietruczuk, Duda and Jaworski, Decision Trees for Mining Data Streams Based "
-        "on the McDiarmid's Bound, IEEE TKDE 25, 2013",
-    ),
-    "mist-g-no-inheritance": _ablation("MIST-G without inheritance", inheritance=None),
-    "mist-g-no-sketching": _ablation("MIST-G without sketching", thresholds="gaussian"),
-    "mist-g-hoeffding": _ablation("MIST-G with Hoeffding", bound="hoeffding"),
-    "majority": _ablation("Majority leaf", leaf="majority"),
-    "mist-g-sample-split": _ablation("MIST-G with SampleSplit", thresholds="sampled"),
-    "mist-g-dense-10": _ablation(
-        "MIST-G with DenseThreshold 10", thresholds="dense", n_thresholds=10
-    ),
-    "mist-g-dense-20": _ablation(
-        "MIST-G with DenseThreshold 20", thresholds="dense", n_thresholds=20
-    ),
-    "mist-g-gain-test": _ablation("MIST-G with GainTest", split_test="gain"),
-    "mist-g-gain-test-no-union": _ablation(
-        "MIST-G with GainTestNoUnion", split_test="gain", union_bound=False
-    ),
-    "mist-g-gaussian-inheritance": _ablation("MIST-G with GaussianInheritance", inheritance="mass"),
-    "mist-g-sketch-inherit": _ablation("MIST-G with SketchInherit", inheritance="sketch"),
 }
 
 
-def _vary(name: str, preset: Preset, options: Mapping[str, Any]) -> Preset:
-    """A preset with other parameters, of its trees where a forest has none of that name."""
+def vary(name: str, preset: Preset, options: Mapping[str, Any]) -> Preset:
+    """Exchange parameters of a preset, of its trees where a forest has none of that name.
+
+    Parameters
+    ----------
+    name : str
+        Name of the preset, for messages.
+    preset : Preset
+        What is varied.
+    options : mapping of str to object
+        Parameters and their values.
+
+    Returns
+    -------
+    Preset
+        With a title that names the options.
+
+    Raises
+    ------
+    ValueError
+        If there is no such parameter, or a run gives it (`GIVEN`).
+
+    Examples
+    --------
+    >>> vary("mist-g", PRESETS["mist-g"], {"delta": 0.2}).title
+    'MIST-G, delta=0.2'
+    """
     from inspect import signature
 
     from mist.classifier import MistClassifier  # compiled code: only when a variant is wanted
@@ -204,8 +179,8 @@ def check_known(name: str, options: Iterable[str], known: Iterable[str]) -> None
             raise unknown_name(f"option of {name}", option, names)
 
 
-PRESETS: Mapping[str, Preset] = Variants(_PRESETS, _vary)
-"""Every preset by the name used on the command line; ``mist-g+delta=0.01`` is a variant of one."""
+PRESETS: Mapping[str, Preset] = Variants(_PRESETS, vary)
+"""The library's presets by their names on the command line; ``mist-g+delta=0.01`` is a variant."""
 
 
 def unknown_name(what: str, name: str, known: Iterable[str]) -> ValueError:
@@ -243,12 +218,12 @@ def _letters(name: str) -> str:
 
 
 def find_preset(name: str) -> Preset:
-    """Look a preset up.
+    """Look a preset up, here and in what installed packages add (`mist.plugins`).
 
     Parameters
     ----------
     name : str
-        A key of `PRESETS`, or a variant of one.
+        Name of a preset, or a variant of one.
 
     Returns
     -------
@@ -265,21 +240,30 @@ def find_preset(name: str) -> Preset:
     >>> find_preset("mist-g").title
     'MIST-G'
     """
-    try:
+    if name in PRESETS:
         return PRESETS[name]
-    except KeyError:
-        raise unknown_name("model", name, PRESETS) from None
+    more: list[Mapping[str, Preset]] = [each.load() for each in plugins.added("presets").values()]
+    for presets in more:
+        if name in presets:
+            return presets[name]
+    error = unknown_name("model", name, dict.fromkeys(chain(PRESETS, *more)))
+    if not more:
+        error = ValueError(f"{error} Ablations and others' trees: {plugins.HINT}")
+    raise error
 
 
 def make_model(
-    name: str, *, seed: int | None = None, categorical_features: Sequence[int] | None = None
+    name: str | Preset,
+    *,
+    seed: int | None = None,
+    categorical_features: Sequence[int] | None = None,
 ) -> MistClassifier | MistForest:
     """Build the classifier of a preset.
 
     Parameters
     ----------
-    name : str
-        A key of `PRESETS`.
+    name : str or Preset
+        A preset, or a name as for `find_preset`.
     seed : int or None, default=None
         The classifier's ``random_state``.
     categorical_features : sequence of int or None, default=None
@@ -297,10 +281,10 @@ def make_model(
 
     Examples
     --------
-    >>> make_model("mist-g-no-inheritance", seed=7).inheritance is None
+    >>> make_model("mist-g+inheritance=None", seed=7).inheritance is None
     True
     """
-    preset = find_preset(name)
+    preset = find_preset(name) if isinstance(name, str) else name
     from mist.classifier import MistClassifier  # compiled code: only when a model is wanted
 
     tree = MistClassifier(

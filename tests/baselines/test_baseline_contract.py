@@ -13,14 +13,13 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from mist.baselines import (
     NCM,
-    PEC,
     RLS,
     SLDA,
     SQDA,
     GaussianNB,
     RandomFeatureLDA,
-    RandomFeatureRLS,
 )
+from mist_bench.baselines import PEC, RandomFeatureRLS
 
 MODELS = [
     NCM(),
@@ -342,3 +341,13 @@ def test_columns_of_very_different_size_do_not_break_a_model(model):
     y = np.arange(80) // 20
     model.prequential(X, y)
     assert np.isfinite(model.predict_proba(X)).all()
+
+
+def test_names_of_the_package():
+    import mist.baselines as baselines
+
+    assert set(baselines.__all__) <= set(dir(baselines))
+    for name in baselines.__all__:
+        assert getattr(baselines, name) is getattr(baselines, name)
+    with pytest.raises(AttributeError, match=r"'mist\.baselines' has no attribute 'Nonsense'"):
+        baselines.Nonsense  # noqa: B018 - reading is the test

@@ -17,8 +17,9 @@ from sklearn.naive_bayes import GaussianNB as BatchGaussianNB
 from sklearn.neighbors import NearestCentroid
 from sklearn.preprocessing import scale
 
-from mist.baselines import NCM, PEC, RLS, SLDA, SQDA, GaussianNB, RandomFeatureRLS
+from mist.baselines import NCM, RLS, SLDA, SQDA, GaussianNB
 from mist.baselines.slda import factorise
+from mist_bench.baselines import PEC, RandomFeatureRLS
 
 
 def wine():

@@ -8,14 +8,13 @@ from sklearn.base import clone
 
 from mist.baselines import (
     NCM,
-    PEC,
     RLS,
     SLDA,
     SQDA,
     GaussianNB,
     RandomFeatureLDA,
-    RandomFeatureRLS,
 )
+from mist_bench.baselines import PEC, RandomFeatureRLS
 from naive_baselines import (
     NaiveGaussianNB,
     NaiveNCM,

@@ -32,9 +32,8 @@ from mist.engine.state import (
     sketch_plan,
 )
 from mist.engine.view import View, count_at_most
-from mist.paper.theory.sketches import rank_error
 from naive_merging import merge_sketches
-from published import paper_tree
+from published import paper_tree, rank_error
 
 NAN = math.nan
 NEVER = 10**9  # grace period of a tree that does not split

@@ -9,16 +9,14 @@ import sklearn.naive_bayes
 from mist import MistClassifier, MistForest
 from mist.baselines import (
     NCM,
-    PEC,
     RLS,
     SLDA,
     SQDA,
     GaussianNB,
     RandomFeatureLDA,
-    RandomFeatureRLS,
-    RiverClassifier,
 )
 from mist.evaluation import warm_up
+from mist_bench.baselines import PEC, RandomFeatureRLS, RiverClassifier
 from published import paper_tree
 
 BASELINES = (NCM, PEC, RLS, SLDA, SQDA, GaussianNB, RandomFeatureLDA, RandomFeatureRLS)
@@ -27,6 +25,7 @@ RUN = """
 import sys
 import numpy as np
 from mist import MistClassifier, MistForest, baselines
+import mist_bench.baselines
 from mist.datasets import make_gaussian_classes
 from mist.evaluation import warm_up
 
@@ -45,11 +44,12 @@ elif what == "forest":
     tree = MistClassifier.paper(leaf="full", **eager)
     model = MistForest(tree, n_trees=2, bootstrap=True)
 else:
-    model = getattr(baselines, what)()
+    home = baselines if what in baselines.__all__ else mist_bench.baselines
+    model = getattr(home, what)()
 
 
 def compiled():
-    engine = [module for name, module in sys.modules.items() if name.startswith("mist.")]
+    engine = [module for name, module in sys.modules.items() if name.startswith(("mist.", "mist_"))]
     found = {id(f): f for module in engine for f in vars(module).values()}
     return {
         f.py_func.__qualname__: len(f.whole.signatures)

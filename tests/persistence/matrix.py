@@ -17,6 +17,7 @@ from alike import assert_alike
 import mist
 from mist import MistClassifier, MistForest, baselines
 from mist.persistence import load_with_attachment, save
+from mist_bench import baselines as more
 
 EAGER = {"grace_period": 10, "split_test": "gain", "union_bound": False, "tie_threshold": 1.0}
 EAGER["delta"] = 0.5
@@ -45,9 +46,9 @@ MODELS = {
     "SLDA": baselines.SLDA,
     "SQDA": baselines.SQDA,
     "RLS": baselines.RLS,
-    "RandomFeatureRLS": partial(baselines.RandomFeatureRLS, n_features=4),
+    "RandomFeatureRLS": partial(more.RandomFeatureRLS, n_features=4),
     "RandomFeatureLDA": partial(baselines.RandomFeatureLDA, n_features=4),
-    "PEC": partial(baselines.PEC, width=2, teacher_width=4, n_outputs=3),
+    "PEC": partial(more.PEC, width=2, teacher_width=4, n_outputs=3),
 }
 
 

@@ -14,6 +14,7 @@ import mist
 from mist import MistClassifier, MistForest, baselines
 from mist.persistence import load_with_attachment, save
 from mist.preprocessing import StreamEncoder, StreamPipeline
+from mist_bench import baselines as more
 
 HERE = Path(__file__).parent
 EAGER = {"grace_period": 20, "split_test": "gain", "union_bound": False, "tie_threshold": 1.0}
@@ -167,7 +168,7 @@ def test_a_value_is_no_model(path):
 
 def test_models_of_river_say_that_they_cannot_be_saved(path):
     pytest.importorskip("river", reason="river is not installed")
-    model = baselines.RiverClassifier().fit([[0.0], [9.0]], [0, 1])
+    model = more.RiverClassifier().fit([[0.0], [9.0]], [0, 1])
     with pytest.raises(TypeError, match=r"RiverClassifier.*objects of river; use pickle"):
         model.save(path)
     assert not path.exists()

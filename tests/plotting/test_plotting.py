@@ -8,19 +8,14 @@ from matplotlib.figure import Figure
 
 from drawn import assert_told_apart, looks
 from mist import plotting
-from mist.paper.drawing import Drawing
 from mist.plotting import (
-    Point,
     average_curves,
     plot_accuracy,
     plot_accuracy_matrix,
     plot_classes,
-    plot_costs,
     plot_curves,
     plot_forgetting,
     plot_growth,
-    plot_panel,
-    plot_ranks,
     plot_tasks,
 )
 from stream_results import result, without_tasks
@@ -30,22 +25,9 @@ CURVES = [
     average_curves(f"model {i}", [([10, 20, 30], [0.1 * i, 0.5, 0.9]), ([10, 30], [0.2, 1.0])])
     for i in range(9)
 ]
-POINTS = [
-    Point("MIST-G", "ours", 0.9, 900.0, 2e5),
-    Point("VFDT", "tree", 0.6, 40.0, None),
-    Point("NCM", "other", 0.7, 2.0, 3e5),
-    Point("part", "ablation", 0.65, 3.0, 1e5),
-]
 X = np.random.default_rng(0).normal(size=(90, 3))
 Y = np.repeat(list("abcdefghi"), 10)
 
-
-def draw_panel(ax):
-    ax.plot([1, 2], label="a")
-    ax.set_xlabel("x")
-
-
-PANEL = Drawing("d", "D", (draw_panel,), "", "")
 
 PLOTS = {
     "accuracy": lambda ax=None, **options: plot_accuracy(MANY, ax, **options),
@@ -54,11 +36,7 @@ PLOTS = {
     "forgetting": lambda ax=None, **options: plot_forgetting(MANY[0], ax, **options),
     "curves": lambda ax=None, **options: plot_curves(CURVES, ax, **options),
     "tasks": lambda ax=None, **options: plot_tasks(["a", "b"], [[0.5, 1], [0, 0.2]], ax, **options),
-    "ranks": lambda ax=None, **options: plot_ranks(["a", "b", "c"], [1.0, 2.2, 2.8], 0.9, ax),
-    "size": lambda ax=None, **options: plot_costs(POINTS, ax, **options),
-    "rate": lambda ax=None, **options: plot_costs(POINTS, ax, against="rows_per_second", **options),
     "classes": lambda ax=None, **options: plot_classes(X, Y, ax, **options),
-    "panel": lambda ax=None, **options: plot_panel(PANEL, ax, **options),
 }
 LABELS = {
     "accuracy": ("rows learnt", "accuracy"),
@@ -67,11 +45,7 @@ LABELS = {
     "forgetting": ("tasks learnt", "accuracy on the task"),
     "curves": ("rows learnt", "accuracy"),
     "tasks": ("task, in order of arrival", ""),
-    "ranks": ("", ""),
-    "size": ("size of the model, KB (further left is better)", "mean accuracy"),
-    "rate": ("rows/s, test then train (further right is better)", "mean accuracy"),
     "classes": ("first principal component", "second principal component"),
-    "panel": ("x", ""),
 }
 
 
@@ -118,12 +92,12 @@ def test_what_are_no_axes_is_refused(name):
         PLOTS[name](Figure().subplots(2))
 
 
-@pytest.mark.parametrize("name", ["accuracy", "growth", "forgetting", "curves", "panel"])
+@pytest.mark.parametrize("name", ["accuracy", "growth", "forgetting", "curves"])
 def test_nine_lines_differ_without_colours_and_are_in_the_legend(name, ax):
     PLOTS[name](ax)
     assert_told_apart(ax)
     assert [text.get_text() for text in ax.get_legend().get_texts()] == list(looks(ax))
-    assert len(looks(ax)) == (1 if name == "panel" else 9)
+    assert len(looks(ax)) == 9
     plain = Figure().subplots()
     assert PLOTS[name](plain, legend=False).get_legend() is None
 
@@ -200,61 +174,13 @@ def test_curves_have_a_band_of_one_deviation(ax):
     assert (free.get_ylim()[0], free.get_ylabel()) == (0, "leaves")
 
 
-def test_ranks_are_where_they_belong(ax):
-    plot_ranks(["b", "a", "c"], [2.0, 1.5, 2.5], 0.7, ax)
-    assert {"a", "b", "c", "1.50", "2.00", "2.50", "critical difference 0.70"} <= set(texts(ax))
-    dots = sorted(line.get_xdata()[0] for line in ax.lines if line.get_marker() == "o")
-    assert len(dots) == 3
-    assert dots[1] - dots[0] == pytest.approx(dots[2] - dots[1])
-    assert not ax.axison
-
-
-def test_labels_go_where_their_points_go():
-    figure = Figure(figsize=(6, 4))
-    ax = figure.subplots()
-    plot_costs(POINTS, ax)
-
-    def gaps():
-        figure.canvas.draw()
-        return [
-            np.array(text.get_window_extent().get_points().mean(axis=0))
-            - ax.transData.transform((point.kilobytes, point.accuracy))
-            for text, point in zip(ax.texts, sorted(POINTS, key=lambda p: -p.accuracy), strict=True)
-        ]
-
-    before = gaps()
-    ax.set_xlim(0.1, 1e6)
-    ax.set_position((0.3, 0.3, 0.3, 0.6))
-    np.testing.assert_allclose(gaps(), before, atol=1.0)
-
-
-def test_many_methods_are_numbered_and_named_in_the_legend(ax):
-    many = [Point(f"method {i}", "ours", 0.9 - 0.01 * i, 2.0**i, 1.0) for i in range(9)]
-    plot_costs(many, ax)
-    assert texts(ax) == [str(i) for i in range(1, 10)]
-    named = [text.get_text() for text in ax.get_legend().get_texts()]
-    assert named[-9:] == [f"{i + 1} method {i}" for i in range(9)]
-
-
-def test_groups_and_classes_differ_by_their_markers(ax):
-    plot_costs(POINTS, ax)
-    marks = {line.get_marker() for line in ax.lines if line.get_marker() not in ("None", "")}
-    assert len(marks) == 4
+def test_classes_differ_by_their_markers():
     axes = plot_classes(X, np.repeat(list("abcdefgh"), [12] * 7 + [6]), Figure().subplots())
     outlines = {dots.get_paths()[0].vertices.tobytes() for dots in axes.collections}
     assert len(outlines) == 8
     assert axes.collections[0].get_offsets().shape == (12, 2)
     few = plot_classes(X, Y, Figure().subplots(), rows_per_class=4)
     assert all(len(dots.get_offsets()) == 4 for dots in few.collections)
-
-
-@pytest.mark.parametrize("panel", [0, 1])
-def test_a_drawing_is_drawn_panel_by_panel(panel, ax):
-    panels = [lambda ax, i=i: ax.plot([0, i], label=f"line {i}") for i in range(2)]
-    drawing = Drawing("two", "Two", panels, "", "", n_columns=2)
-    assert list(looks(plot_panel(drawing, ax, panel=panel))) == [f"line {panel}"]
-    assert list(looks(drawing.figure.axes[panel])) == [f"line {panel}"]
-    assert drawing.figure is drawing.figure
 
 
 @pytest.mark.parametrize(
@@ -266,12 +192,8 @@ def test_a_drawing_is_drawn_panel_by_panel(panel, ax):
         (lambda ax: plot_forgetting([[0.5, 0.5]], ax), "got shape \\(1, 2\\)"),
         (lambda ax: plot_curves([], ax), "at least one curve"),
         (lambda ax: plot_tasks(["a"], [[0.1], [0.2]], ax), "heat map of 1 methods"),
-        (lambda ax: plot_ranks(["a", "b"], [1, 2.5], 1, ax), "between 1 and 2"),
-        (lambda ax: plot_costs([], ax), "at least one method"),
-        (lambda ax: plot_costs(POINTS, ax, against="euros"), "kilobytes, rows_per_second, got"),
         (lambda ax: plot_classes([[1.0, np.nan], [1, 2]], [0, 1], ax), "missing or infinite"),
         (lambda ax: plot_classes([[1.0, 2], [1, 2]], [0], ax), "shapes \\(2, 2\\) and \\(1,\\)"),
-        (lambda ax: plot_panel(PANEL, ax, panel=1), "'d' has panels 0 to 0, got 1"),
     ],
 )
 def test_what_cannot_be_drawn_leaves_no_trace(call, match, ax):

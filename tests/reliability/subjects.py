@@ -20,6 +20,7 @@ from material import EAGER
 from mist import MistClassifier, MistForest, baselines
 from mist.persistence.codec import Encoder
 from mist.preprocessing import StreamPipeline
+from mist_bench import baselines as more
 from published import paper_tree
 
 EXAMPLES = int(os.environ.get("MIST_TEST_EXAMPLES", "12"))
@@ -66,7 +67,7 @@ def _pipeline() -> StreamPipeline:
 
 
 def _river() -> Any:
-    return baselines.RiverClassifier("efdt")
+    return more.RiverClassifier("efdt")
 
 
 _TREE: dict[str, Any] = {"gaps": True, "merged": True, "units": "columns"}
@@ -85,14 +86,12 @@ SUBJECTS = {
     "RLS": Subject(baselines.RLS),
     "GaussianNB": Subject(baselines.GaussianNB, units="whole"),
     "RandomFeatureRLS": Subject(
-        lambda: baselines.RandomFeatureRLS(n_features=20), bitwise=False, permuted=False
+        lambda: more.RandomFeatureRLS(n_features=20), bitwise=False, permuted=False
     ),
     "RandomFeatureLDA": Subject(
         lambda: baselines.RandomFeatureLDA(n_features=20), bitwise=False, permuted=False
     ),
-    "PEC": Subject(
-        lambda: baselines.PEC(teacher_width=30, n_outputs=8), weighted=False, permuted=False
-    ),
+    "PEC": Subject(lambda: more.PEC(teacher_width=30, n_outputs=8), weighted=False, permuted=False),
     "river": Subject(_river, bitwise=False, weighted=False),
 }
 
@@ -159,7 +158,7 @@ def held(model: Any) -> Any:
     It is what a file would hold; what baselines work out when they are asked is left out.
     """
     state = getattr(model, "_state", None)
-    if isinstance(model, baselines.RiverClassifier):
+    if isinstance(model, more.RiverClassifier):
         return pickle.dumps(model)
     if hasattr(state, "_fields"):
         return [

@@ -18,8 +18,8 @@ from mist.engine.inspection import leaf_masses
 from mist.engine.kll import total_weight
 from mist.engine.state import leaf_cells
 from mist.limits import LARGEST
-from mist.paper.theory.sketches import rank_error
 from mist.persistence import save
+from published import rank_error
 
 CLEAR = 1e-6
 """Where two classes are nearer than this in probability, rounding decides which is answered."""

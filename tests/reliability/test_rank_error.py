@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from mist import QuantileSketch
-from mist.paper.theory.sketches import rank_error
+from published import rank_error
 
 SEEDS = range(100)
 

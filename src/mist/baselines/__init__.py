@@ -1,7 +1,7 @@
-"""Streaming classifiers that the trees of this library are compared with, and all by name.
+"""Streaming classifiers that the trees of this library are compared with.
 
 All of them see each row once, keep no rows, and take new classes at any time. The names load
-on first use, so the list of methods costs nothing.
+on first use, so importing the package costs nothing.
 """
 
 from __future__ import annotations
@@ -12,43 +12,27 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from mist.baselines.gaussian_nb import GaussianNB
     from mist.baselines.ncm import NCM
-    from mist.baselines.pec import PEC
     from mist.baselines.random_feature_lda import RandomFeatureLDA
-    from mist.baselines.random_features import RandomFeatureRLS
-    from mist.baselines.registry import METHODS, Method, make
-    from mist.baselines.river_trees import RiverClassifier
     from mist.baselines.rls import RLS
     from mist.baselines.slda import SLDA
     from mist.baselines.sqda import SQDA
 
 _HOMES = {
-    "METHODS": "registry",
     "NCM": "ncm",
-    "PEC": "pec",
     "RLS": "rls",
     "SLDA": "slda",
     "SQDA": "sqda",
     "GaussianNB": "gaussian_nb",
-    "Method": "registry",
     "RandomFeatureLDA": "random_feature_lda",
-    "RandomFeatureRLS": "random_features",
-    "RiverClassifier": "river_trees",
-    "make": "registry",
 }
 
 __all__ = [
-    "METHODS",
     "NCM",
-    "PEC",
     "RLS",
     "SLDA",
     "SQDA",
     "GaussianNB",
-    "Method",
     "RandomFeatureLDA",
-    "RandomFeatureRLS",
-    "RiverClassifier",
-    "make",
 ]
 
 

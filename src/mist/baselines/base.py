@@ -54,6 +54,8 @@ class StreamClassifier(ClassifierMixin, Saveable, BaseEstimator, ABC):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {}
+    # False where another library learns: nothing is to be compiled.
+    _compiled: ClassVar[bool] = True
     _state: Any
     _labels: Labels
     classes_: Array

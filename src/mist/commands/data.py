@@ -10,7 +10,7 @@ from rich.table import Table
 
 from mist.commands.output import make_console, print_facts
 from mist.datasets.download import download
-from mist.datasets.registry import REGISTRY, Entry, find_entry
+from mist.datasets.registry import Entry, all_entries, find_entry
 from mist.datasets.store import DatasetError, expected_places, locate, read, verify
 
 __all__ = ["get", "info", "list_sets"]
@@ -26,7 +26,7 @@ def list_sets() -> None:
             heading, justify="right" if numeric else "left", no_wrap=heading in {"name", "where"}
         )
     previous = None
-    for entry in REGISTRY.values():
+    for entry in all_entries().values():
         if previous not in (None, entry.kind):
             table.add_section()
         previous = entry.kind

@@ -21,12 +21,15 @@ from mist.commands.tasks import make_stream, task_section
 from mist.commands.warmup import warm_up
 from mist.datasets import load_toy, make_multimodal
 from mist.evaluation import evaluate
-from mist.presets import PRESETS, make_model
+from mist.presets import PAPER_SETTINGS, PRESETS, Preset, make_model
 
 __all__ = ["demo"]
 
 _DATASETS = ("digits", "wine", "iris", "multimodal")
-_MODELS = ("mist", "mist-g", "mist-k", "mist-g-no-inheritance")
+_MODELS = (
+    *(PRESETS[name] for name in ("mist", "mist-g", "mist-k")),
+    Preset("MIST-G without inheritance", {**PAPER_SETTINGS, "inheritance": None}),
+)
 _QUICK_ROWS = 400
 _CHECKPOINTS = 100
 _LEAST_STEP = 200
@@ -63,10 +66,10 @@ def demo(report: Path, seed: int, quick: bool) -> None:
                 evaluate(
                     make_model(model, seed=seed),
                     stream,
-                    model_name=PRESETS[model].title,
+                    model_name=model.title,
                     dataset=name,
                     chunk=max(_LEAST_STEP, stream.n_rows // _CHECKPOINTS),
-                    progress=live_rate(progress, f"{name}: {PRESETS[model].title}", perf_counter),
+                    progress=live_rate(progress, f"{name}: {model.title}", perf_counter),
                 )
                 for model in _MODELS
             ]
@@ -80,7 +83,7 @@ def demo(report: Path, seed: int, quick: bool) -> None:
         f"each row predicted before it is learnt. Seed {seed}"
         + (f", at most {_QUICK_ROWS} rows of each set." if quick else "."),
         sections,
-        {PRESETS[model].title: make_model(model, seed=seed).get_params() for model in _MODELS},
+        {model.title: make_model(model, seed=seed).get_params() for model in _MODELS},
     )
 
 

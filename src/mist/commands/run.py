@@ -33,7 +33,7 @@ from mist.evaluation import evaluate
 from mist.io import Chunk, LiveTable, Table, TableError, find_files, is_live, open_live, open_table
 from mist.io.growing import MOST_TEXTS
 from mist.io.table import join
-from mist.presets import PRESETS, find_preset, make_model
+from mist.presets import find_preset, make_model
 from mist.report import Section
 
 __all__ = ["RunOptions", "run"]
@@ -124,7 +124,7 @@ def run(options: RunOptions) -> None:
         + ("rows in the order of the file. " if options.order == "file" else "task after task. ")
         + f"Target {table.target}, seed {options.seed}.",
         [section],
-        {PRESETS[name].title: model.get_params() for name, model in models.items()},
+        {find_preset(name).title: model.get_params() for name, model in models.items()},
     )
     if fault is not None:
         raise fault
@@ -374,7 +374,7 @@ def _by_class(
     recorders = {}
     with open_predictions(options.predictions, names) as predictions, make_progress() as progress:
         for name in names:
-            title = PRESETS[name].title
+            title = find_preset(name).title
             recorders[name] = Recorder(_make(name, options, table))
             results.append(
                 evaluate(

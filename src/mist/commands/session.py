@@ -10,7 +10,7 @@ import numpy as np
 
 from mist.commands.trial import Trial
 from mist.io import Chunk
-from mist.presets import PRESETS
+from mist.presets import find_preset
 from mist.report import Section
 
 __all__ = ["Session"]
@@ -40,7 +40,7 @@ class Session:
         self._first_rows: dict[Any, int] = {} if state is None else state["first_rows"]
         states = {} if state is None else state["trials"]
         self._trials = {
-            name: Trial(model, PRESETS[name].title, states.get(name))
+            name: Trial(model, find_preset(name).title, states.get(name))
             for name, model in models.items()
         }
         self._before = self.done

@@ -7,18 +7,20 @@ from collections.abc import Sequence
 from rich.console import Console
 
 from mist import evaluation
-from mist.presets import make_model
+from mist.presets import Preset, make_model
 
 __all__ = ["warm_up"]
 
 
-def warm_up(names: Sequence[str], *, categorical: bool = False, missing: bool = False) -> None:
+def warm_up(
+    names: Sequence[str | Preset], *, categorical: bool = False, missing: bool = False
+) -> None:
     """Let every model learn, split and predict once on a handful of rows.
 
     Parameters
     ----------
-    names : sequence of str
-        Presets.
+    names : sequence of str or Preset
+        Presets, or their names.
     categorical : bool, default=False
         Whether there will be 0/1 columns.
     missing : bool, default=False

@@ -39,7 +39,7 @@ def load(
     Parameters
     ----------
     name : str
-        One of `mist.datasets.REGISTRY`.
+        One of `mist.datasets.REGISTRY`, or a set that an installed package adds.
     rows : int or None, default=None
         Number of rows to use. Rows of a real set are drawn with `seed`, without replacement, and
         stay in the order of the table; a synthetic set is made in this size.
@@ -82,8 +82,8 @@ def load(
     >>> iris = load("iris")
     >>> iris.X.shape, iris.class_names
     ((150, 4), ('setosa', 'versicolor', 'virginica'))
-    >>> load("ring", rows=600, seed=1).X.shape
-    (600, 8)
+    >>> load("multimodal", rows=600, seed=1).X.shape
+    (600, 10)
     """
     entry = find_entry(name)
     _check_options(entry, pca=pca, basic=basic, n_classes=n_classes, per_class=per_class)

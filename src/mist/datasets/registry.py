@@ -4,11 +4,13 @@ The registry holds only facts; it loads and imports no data.
 """
 
 import string
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
 
-__all__ = ["REGISTRY", "Entry", "find_entry"]
+from mist import plugins
+
+__all__ = ["REGISTRY", "Entry", "all_entries", "find_entry", "generated"]
 
 Kind = Literal["bundled", "file", "generated"]
 
@@ -90,6 +92,12 @@ class Entry:
 
     fetcher: str | None = None
     """Function of ``sklearn.datasets`` that downloads it, if it is not from OpenML."""
+
+    generator: str = ""
+    """Module and name of the function that makes a generated set, with a colon between them."""
+
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    """Further arguments of that function, the same in every call."""
 
     version: int | None = None
     """Version of a generator: the same version, seed and sizes give the same bytes."""
@@ -501,13 +509,39 @@ _FILES = (
 )
 
 
-def _generated(
+def generated(
     name: str,
+    generator: str,
     title: str,
     n_classes: int,
     columns: int,
     rows_per_class: int = 500,
+    **settings: Any,
 ) -> Entry:
+    """Describe a synthetic set.
+
+    Parameters
+    ----------
+    name, title : str
+        Short and full name.
+    generator : str
+        Module and name of the function that makes it, with a colon between them. It takes
+        ``n_samples``, ``n_classes``, ``n_features`` and ``seed``.
+    n_classes, columns, rows_per_class : int
+        Sizes.
+    **settings
+        Further arguments of the function.
+
+    Returns
+    -------
+    Entry
+        Its facts.
+
+    Examples
+    --------
+    >>> generated("two", "mist.datasets:make_multimodal", "two classes", 2, 10).rows
+    1000
+    """
     return Entry(
         name=name,
         title=title,
@@ -515,32 +549,44 @@ def _generated(
         rows=rows_per_class * n_classes,
         columns=columns,
         class_names=tuple(f"class_{k}" for k in range(n_classes)),
-        source=f"made by mist.datasets, {title}",
+        source=f"made by {generator.partition(':')[0]}, {title}",
         licence="BSD-3-Clause",
+        generator=generator,
+        settings=settings,
         version=1,
     )
 
 
+_GAUSSIANS = "mist.datasets:make_gaussian_classes"
+_SIGMA = 0.3
+"""Of all sets of round Gaussians: the paper states it for the random-means streams."""
+
 _GENERATED = (
-    _generated("synth10", "10 round Gaussians", 10, 10),
-    _generated("synth50", "50 round Gaussians", 50, 10),
-    _generated("random_means", "many round Gaussians", 100, 10),
-    _generated("multimodal", "three modes a class", 8, 10),
-    _generated("skewed", "a large mode and a small one", 8, 10),
-    _generated("angular_sectors", "sectors of a ring", 4, 8),
-    _generated("antipodal", "opposite clusters", 8, 10),
-    _generated("ring", "caps of concentric shells", 6, 8),
-    _generated("heavy_tail", "Student-t noise", 8, 10),
-    _generated("noisy_features", "2 features of 20 matter", 8, 20),
-    _generated("concept_drift", "drifting means", 8, 10),
-    _generated("pareto", "log(1 + Pareto) features", 6, 10, 2_500),
-    _generated("lognormal", "log-normal features", 6, 10, 2_500),
-    _generated("exponential", "exponential features", 6, 10, 2_500),
-    _generated("outlier5", "5 % outliers", 6, 10, 2_500),
+    generated("synth10", _GAUSSIANS, "10 round Gaussians", 10, 10, spread=_SIGMA),
+    generated("synth50", _GAUSSIANS, "50 round Gaussians", 50, 10, spread=_SIGMA),
+    generated("random_means", _GAUSSIANS, "many round Gaussians", 100, 10, spread=_SIGMA),
+    generated("multimodal", "mist.datasets:make_multimodal", "three modes a class", 8, 10),
 )
 
 REGISTRY: dict[str, Entry] = {entry.name: entry for entry in (*_BUNDLED, *_FILES, *_GENERATED)}
-"""All named data sets, by name."""
+"""All named data sets of this library, by name."""
+
+
+def all_entries() -> dict[str, Entry]:
+    """Gather all named data sets: `REGISTRY`, and what installed packages add (`mist.plugins`).
+
+    Returns
+    -------
+    dict
+        Entries by name.
+
+    Examples
+    --------
+    >>> "iris" in all_entries()
+    True
+    """
+    more = [entry for point in plugins.added("datasets").values() for entry in point.load()]
+    return {**REGISTRY, **{entry.name: entry for entry in more}}
 
 
 def find_entry(name: str) -> Entry:
@@ -567,7 +613,11 @@ def find_entry(name: str) -> Entry:
     >>> find_entry("Fashion-MNIST").name
     'fashion_mnist'
     """
-    entry = REGISTRY.get(name.lower().replace("-", "_"))
-    if entry is None:
-        raise ValueError(f"no data set called {name!r}: choose one of {', '.join(REGISTRY)}")
-    return entry
+    key = name.lower().replace("-", "_")
+    if key in REGISTRY:
+        return REGISTRY[key]
+    known = all_entries()
+    if key not in known:
+        hint = "" if len(known) > len(REGISTRY) else f". Stress sets: {plugins.HINT}"
+        raise ValueError(f"no data set called {name!r}: choose one of {', '.join(known)}{hint}")
+    return known[key]

@@ -21,8 +21,7 @@ def warm_up(model: Any, n_features: int, *, missing: bool = False) -> float:
     ----------
     model : object
         Any classifier; compiled when first used are :class:`mist.MistClassifier`,
-        :class:`mist.MistForest` and the models of `mist.baselines`, but for those of river. It is
-        not changed.
+        :class:`mist.MistForest` and the models of `mist.baselines`. It is not changed.
     n_features : int
         Number of columns d of the rows to come.
     missing : bool, default=False
@@ -52,7 +51,6 @@ def warm_up(model: Any, n_features: int, *, missing: bool = False) -> float:
     from sklearn.base import clone
     from sklearn.utils import get_tags
 
-    from mist.baselines import RiverClassifier
     from mist.baselines.base import StreamClassifier
     from mist.classifier import MistClassifier
     from mist.forest import MistForest
@@ -61,7 +59,7 @@ def warm_up(model: Any, n_features: int, *, missing: bool = False) -> float:
     is_forest = isinstance(model, MistForest)
     tree = model.new_tree() if is_forest else model
     is_tree = isinstance(tree, MistClassifier)
-    is_baseline = isinstance(model, StreamClassifier) and not isinstance(model, RiverClassifier)
+    is_baseline = isinstance(model, StreamClassifier) and model._compiled
     if not (is_tree or is_baseline):
         return 0.0
     start = perf_counter()

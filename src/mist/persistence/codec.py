@@ -19,9 +19,10 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from mist import plugins
 from mist.engine.records import Records
 from mist.gate import Gated
-from mist.persistence.registry import class_of, name_of
+from mist.persistence.registry import ELSEWHERE, class_of, name_of
 
 Array = np.ndarray[Any, Any]
 
@@ -315,7 +316,8 @@ class Decoder:
         name = node["is"]
         cls = class_of(name)
         if cls is None:
-            raise Unreadable(f"{name!r} is an unknown type: a class of your own must be registered")
+            known = plugins.HINT if name in ELSEWHERE else "a class of your own must be registered"
+            raise Unreadable(f"{name!r} is an unknown type: {known}")
         content = _as(dict, node["of"])
         attributes = {k: self.decode(v, depth + 1) for k, v in content.items()}
         if _field_names(cls) is not None:

@@ -1,16 +1,20 @@
 """The classes that a file may hold, by short names.
 
-Each class of this library has a line in `HOMES`; `register` adds other classes. Files hold the
-names and not the modules, so modules may be moved.
+Each class of this library has a line in `HOMES`, and a class of an installed package is an entry
+point of the group ``mist.classes``; `register` adds other classes. Files hold the names and not the
+modules, so modules may be moved.
 """
 
 from __future__ import annotations
 
 import importlib
 from collections.abc import Mapping
+from itertools import chain
 from typing import Any, TypeVar
 
-__all__ = ["HOMES", "class_of", "name_of", "register"]
+from mist import plugins
+
+__all__ = ["ELSEWHERE", "HOMES", "class_of", "name_of", "register"]
 
 _Class = TypeVar("_Class", bound=type)
 
@@ -21,9 +25,7 @@ HOMES: Mapping[str, str] = {
     "SLDA": "mist.baselines.slda:SLDA",
     "SQDA": "mist.baselines.sqda:SQDA",
     "RLS": "mist.baselines.rls:RLS",
-    "PEC": "mist.baselines.pec:PEC",
     "GaussianNB": "mist.baselines.gaussian_nb:GaussianNB",
-    "RandomFeatureRLS": "mist.baselines.random_features:RandomFeatureRLS",
     "RandomFeatureLDA": "mist.baselines.random_feature_lda:RandomFeatureLDA",
     "StreamEncoder": "mist.preprocessing.encoder:StreamEncoder",
     "StreamPipeline": "mist.preprocessing.pipeline:StreamPipeline",
@@ -56,12 +58,13 @@ HOMES: Mapping[str, str] = {
     "SLDAState": "mist.baselines.slda:State",
     "SQDAState": "mist.baselines.sqda:State",
     "RLSState": "mist.baselines.rls:State",
-    "PECState": "mist.baselines.pec:State",
     "GaussianNBState": "mist.baselines.gaussian_nb:State",
-    "RandomFeatureRLSState": "mist.baselines.random_features:State",
     "RandomFeatureLDAState": "mist.baselines.random_feature_lda:State",
 }
 """Module and name of each class, by its name in files. Released names are never reused."""
+
+ELSEWHERE = frozenset({"PEC", "PECState", "RandomFeatureRLS", "RandomFeatureRLSState"})
+"""Names of classes that are in the package of the benchmark."""
 
 _NAMES = {home: name for name, home in HOMES.items()}
 _REGISTERED: dict[str, type] = {}
@@ -105,7 +108,8 @@ def register(cls: _Class, name: str | None = None) -> _Class:
         raise ValueError(f"name={name!r} must be a word that begins with a capital letter")
     # A class that is defined again, as in a notebook, replaces the earlier one.
     known = _REGISTERED.get(name, cls)
-    if name in HOMES or _home(known) != _home(cls):
+    taken = name in HOMES or name in ELSEWHERE or name in plugins.added("classes")
+    if taken or _home(known) != _home(cls):
         raise ValueError(f"name={name!r} is the name of another class in files: give another name")
     _REGISTERED[name] = cls
     return cls
@@ -117,10 +121,12 @@ def _home(cls: type) -> str:
 
 def name_of(cls: type) -> str | None:
     """Name of a class in files, None if files cannot hold it."""
-    home = _NAMES.get(_home(cls))
-    if home is not None:
-        return home
-    return next((name for name, known in _REGISTERED.items() if known is cls), None)
+    home = _home(cls)
+    if home in _NAMES:
+        return _NAMES[home]
+    registered = (name for name, known in _REGISTERED.items() if known is cls)
+    added = (point.name for point in plugins.added("classes").values() if point.value == home)
+    return next(chain(registered, added), None)
 
 
 def class_of(name: str) -> type | None:
@@ -129,4 +135,7 @@ def class_of(name: str) -> type | None:
         module, _, attribute = HOMES[name].partition(":")
         found: Any = getattr(importlib.import_module(module), attribute)
         return found
-    return _REGISTERED.get(name)
+    if name in _REGISTERED:
+        return _REGISTERED[name]
+    point = plugins.added("classes").get(name)
+    return None if point is None else point.load()

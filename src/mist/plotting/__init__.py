@@ -5,11 +5,8 @@ that are no data take the colours of the settings of matplotlib, so that a style
 """
 
 from mist.plotting.classes import plot_classes
-from mist.plotting.costs import Point, plot_costs
 from mist.plotting.curves import Curve, average_curves, plot_curves
 from mist.plotting.looks import MARKERS, PALETTE, line_styles
-from mist.plotting.panels import plot_panel
-from mist.plotting.ranks import plot_ranks
 from mist.plotting.shares import plot_tasks
 from mist.plotting.streams import (
     plot_accuracy,
@@ -22,17 +19,13 @@ __all__ = [
     "MARKERS",
     "PALETTE",
     "Curve",
-    "Point",
     "average_curves",
     "line_styles",
     "plot_accuracy",
     "plot_accuracy_matrix",
     "plot_classes",
-    "plot_costs",
     "plot_curves",
     "plot_forgetting",
     "plot_growth",
-    "plot_panel",
-    "plot_ranks",
     "plot_tasks",
 ]

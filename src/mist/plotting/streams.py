@@ -71,12 +71,12 @@ def plot_accuracy(
     Examples
     --------
     >>> from matplotlib.figure import Figure
-    >>> from mist.baselines import make
+    >>> from mist.baselines import NCM
     >>> from mist.datasets import load_toy
     >>> from mist.evaluation import ClassIncrementalStream, evaluate
     >>> iris = load_toy("iris")
     >>> stream = ClassIncrementalStream(iris.X, iris.y, classes_per_task=1)
-    >>> result = evaluate(make("ncm"), stream, model_name="NCM")
+    >>> result = evaluate(NCM(), stream, model_name="NCM")
     >>> ax = plot_accuracy(result, Figure().subplots())
     >>> ax.get_xlabel(), ax.get_ylabel(), ax.lines[0].get_label()
     ('rows learnt', 'accuracy', 'NCM')

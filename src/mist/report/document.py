@@ -5,6 +5,7 @@ from __future__ import annotations
 import platform
 import re
 from base64 import b64encode
+from collections.abc import Sequence
 from datetime import datetime
 from hashlib import sha256
 from importlib import metadata
@@ -23,8 +24,10 @@ _LONGEST_SETTING = 40
 _SCRIPT = "report/sort.js"
 
 
-def render(template: str, *, made: datetime | None = None, **values: Any) -> str:
-    """Fill in a template of the package; every text among the values is escaped.
+def render(
+    template: str, *, packages: Sequence[str] = (), made: datetime | None = None, **values: Any
+) -> str:
+    """Fill in a template of this package or others; every text among the values is escaped.
 
     The only script of a page sorts its tables. A policy in its head forbids all others, and
     everything from elsewhere, should a text ever come through unescaped.
@@ -33,6 +36,8 @@ def render(template: str, *, made: datetime | None = None, **values: Any) -> str
     ----------
     template : str
         Its path below the package, such as ``"report/page.html.j2"``.
+    packages : sequence of str, default=()
+        Other packages that templates are looked for in first.
     made : datetime or None, default=None
         When the page was made, for the footer; None stands for now.
     **values
@@ -43,11 +48,11 @@ def render(template: str, *, made: datetime | None = None, **values: Any) -> str
     str
         The page.
     """
-    from jinja2 import Environment, PackageLoader, StrictUndefined
+    from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
     from markupsafe import Markup
 
     environment = Environment(
-        loader=PackageLoader("mist", "."),
+        loader=ChoiceLoader([PackageLoader(name, ".") for name in (*packages, "mist")]),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,

@@ -1,0 +1,183 @@
+"""``mist bench``: methods over data sets and seeds, resumable, with tables, plots and a report."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+from mist.commands.output import make_console, print_path
+from mist.datasets.registry import find_entry
+from mist.datasets.store import locate
+from mist_bench import SETTINGS, SUITES, Run, default_methods, plan
+from mist_bench.extras import EXTRAS, installed
+from mist_bench.follow import GridOptions, follow, tell_failures
+from mist_bench.inventory import failure_table
+from mist_bench.methods import METHODS
+from mist_bench.outcomes import arrange
+from mist_bench.page import write_reports
+from mist_bench.store import read_records
+from mist_bench.summary import score_tables
+from mist_bench.tables import to_rich
+from mist_paper.comparison import compare, comparison_tables, figures_of
+
+__all__ = ["BenchOptions", "bench", "list_all"]
+
+_SHOWN = ("final_accuracy", "average_forgetting", "nbytes", "rows_per_second")
+
+
+@dataclass(frozen=True, kw_only=True)
+class BenchOptions(GridOptions):
+    """The options of the command.
+
+    Examples
+    --------
+    >>> BenchOptions(seeds=[1, 2]).suite
+    'quick'
+    """
+
+    suite: str = "quick"
+    methods: Sequence[str] = ()
+    datasets: Sequence[str] = ()
+    seeds: Sequence[int] = ()
+    protocol: str = "honest"
+    out: Path = Path("mist-bench")
+
+
+def bench(options: BenchOptions) -> bool:
+    """Do the runs that are not done yet, print the tables and write the report.
+
+    Parameters
+    ----------
+    options : BenchOptions
+        What to run and where to keep it.
+
+    Returns
+    -------
+    bool
+        Whether every run went through.
+
+    Raises
+    ------
+    ValueError
+        If a name is not known, there are to be no processes, or the folder holds results that must
+        not be mixed with these.
+    ImportError
+        If a method that was named needs an extra that is not installed.
+    OSError
+        If a result cannot be written.
+    """
+    options.check()
+    console = make_console()
+    runs = _plan(options, console)
+    step = follow(runs, "bench", options)
+    _report(runs, options, console)
+    return tell_failures(step, console)
+
+
+def _plan(options: BenchOptions, console: Console) -> list[Run]:
+    methods = list(options.methods)
+    for name in methods:
+        extra = METHODS[name].needs if name in METHODS else None
+        if extra is not None and not installed(extra):
+            raise ImportError(
+                f"{name} needs {EXTRAS[extra]}: pip install 'mist-tree[{extra}]'",
+                name=EXTRAS[extra],
+            )
+    if not methods and options.suite in SUITES:
+        methods = default_methods(options.suite)
+        for extra, library in EXTRAS.items():
+            left_out = [name for name in methods if METHODS[name].needs == extra]
+            if left_out and not installed(extra):
+                methods = [name for name in methods if name not in left_out]
+                console.print(
+                    f"{library} is not installed, so these are left out: {', '.join(left_out)} "
+                    f"(pip install 'mist-tree[{extra}]')"
+                )
+    chosen = {"seeds": options.seeds} if options.seeds else {}
+    return plan(
+        options.suite,
+        methods=methods or None,
+        datasets=options.datasets or None,
+        protocol=options.protocol,
+        **chosen,
+    )
+
+
+def _report(runs: Sequence[Run], options: BenchOptions, console: Console) -> None:
+    records = list(read_records(options.out, runs).values())
+    datasets = list(dict.fromkeys(run.dataset for run in runs))
+    outcomes = arrange(records, datasets=datasets, planned=runs)
+    for table in score_tables(outcomes, _SHOWN):
+        console.print(to_rich(table))
+        console.print()
+    failures = failure_table(outcomes)
+    if failures.rows:
+        console.print(to_rich(failures))
+        console.print()
+    compared = compare(figures_of(records)) if options.protocol == "paper" else []
+    paths = write_reports(
+        options.out,
+        records,
+        title="MIST benchmark",
+        intro=_intro(options),
+        datasets=datasets,
+        planned=runs,
+        comparison=comparison_tables(compared),
+    )
+    print_path(console, "Report", paths[0])
+    print_path(console, "Tables", paths[0].parent / "tables")
+
+
+def _intro(options: BenchOptions) -> str:
+    if options.protocol == "paper":
+        return (
+            "Class-incremental streams prepared as in the MIST paper, so that figures can be "
+            "compared: classes that do not fill a task are dropped, and where the paper scales "
+            "columns the scale is fitted on all rows, held-out ones among them."
+        )
+    return (
+        "Class-incremental streams: one pass, task after task, every row predicted before it is "
+        "learnt, task borders not shown. Nothing is fitted outside the stream."
+    )
+
+
+def list_all() -> None:
+    """Print the methods and the task set-ups, and which of them can be run here."""
+    console = make_console()
+    methods = _table("method", "name", "group", "status")
+    group = None
+    for key, method in METHODS.items():
+        if group not in (None, method.group):
+            methods.add_section()
+        group = method.group
+        ready = method.needs is None or installed(method.needs)
+        status = "ready" if ready else f"needs mist-tree[{method.needs}]"
+        methods.add_row(key, method.title, method.group, status)
+    console.print(methods)
+    console.print()
+    datasets = _table("data set", "name", "suites", "tasks of", "data")
+    for key, setting in SETTINGS.items():
+        entry = find_entry(setting.dataset)
+        found = entry.kind != "file" or locate(entry) is not None
+        state = "here" if found else "to be downloaded" if entry.download else "not here"
+        classes = setting.classes_per_task
+        datasets.add_row(
+            key,
+            setting.title,
+            ", ".join(name for name, keys in SUITES.items() if key in keys and name != "all"),
+            f"{classes} class{'es' if classes > 1 else ''}",
+            state,
+        )
+    console.print(datasets)
+
+
+def _table(*headings: str) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, header_style="bold", show_edge=False, pad_edge=False)
+    for heading in headings:
+        table.add_column(heading, no_wrap=heading in {"method", "data set"})
+    return table

@@ -1,0 +1,31 @@
+"""Generators of the paper's stress tests, and of its streams with skewed or outlying features."""
+
+from mist_bench.datasets.marginals import (
+    make_exponential,
+    make_lognormal,
+    make_outliers,
+    make_pareto,
+)
+from mist_bench.datasets.stress import (
+    make_angular_sectors,
+    make_antipodal,
+    make_concept_drift,
+    make_heavy_tail,
+    make_noisy_features,
+    make_ring,
+    make_skewed,
+)
+
+__all__ = [
+    "make_angular_sectors",
+    "make_antipodal",
+    "make_concept_drift",
+    "make_exponential",
+    "make_heavy_tail",
+    "make_lognormal",
+    "make_noisy_features",
+    "make_outliers",
+    "make_pareto",
+    "make_ring",
+    "make_skewed",
+]

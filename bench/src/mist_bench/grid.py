@@ -1,0 +1,131 @@
+"""Which runs a benchmark consists of."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from mist.presets import unknown_name
+from mist_bench.methods import METHODS
+from mist_bench.record import Run
+from mist_bench.suites import PROTOCOLS, SEEDS, SUITES, find_setting
+
+__all__ = ["check_seeds", "default_methods", "plan"]
+
+_GROUPS = ("ours", "tree", "other")
+_LAST_SEED = 2**32 - 1
+
+
+def default_methods(suite: str) -> list[str]:
+    """Methods that a suite compares when none are named.
+
+    Parameters
+    ----------
+    suite : str
+        A key of `mist_bench.SUITES`.
+
+    Returns
+    -------
+    list of str
+        All methods but the ablations; in the quick suite none that needs an extra.
+
+    Examples
+    --------
+    >>> "slda" in default_methods("quick"), "arf" in default_methods("quick")
+    (True, False)
+    """
+    return [
+        name
+        for name, method in METHODS.items()
+        if method.group in _GROUPS and not (suite == "quick" and method.needs)
+    ]
+
+
+def plan(
+    suite: str = "quick",
+    *,
+    methods: Sequence[str] | None = None,
+    datasets: Sequence[str] | None = None,
+    seeds: Sequence[int] = SEEDS,
+    protocol: str = "honest",
+) -> list[Run]:
+    """List the runs of a benchmark.
+
+    Parameters
+    ----------
+    suite : {"quick", "standard", "stress", "all"}, default="quick"
+        Where methods and data sets come from when they are not named.
+    methods : sequence of str or None, default=None
+        Keys of `mist_bench.methods.METHODS`.
+    datasets : sequence of str or None, default=None
+        Keys of `mist_bench.SETTINGS`.
+    seeds : sequence of int, default=(42, 123, 456, 789, 3330)
+        Seeds.
+    protocol : {"honest", "paper"}, default="honest"
+        Of the streams, see `mist.evaluation.ClassIncrementalStream`.
+
+    Returns
+    -------
+    list of Run
+        Each once; the methods on one stream follow each other, so that a worker can keep it.
+
+    Raises
+    ------
+    ValueError
+        If a name is not known, something is named twice, or there is nothing to run.
+
+    Examples
+    --------
+    >>> [run.key for run in plan(methods=["ncm", "slda"], datasets=["iris"], seeds=[1])]
+    ['honest/iris/ncm/1', 'honest/iris/slda/1']
+    """
+    if suite not in SUITES:
+        raise unknown_name("suite", suite, SUITES)
+    if protocol not in PROTOCOLS:
+        raise unknown_name("protocol", protocol, PROTOCOLS)
+    methods = default_methods(suite) if methods is None else methods
+    datasets = SUITES[suite] if datasets is None else datasets
+    for name in methods:
+        if name not in METHODS:
+            raise unknown_name("method", name, METHODS)
+    for name in datasets:
+        find_setting(name)
+    check_seeds(seeds)
+    _check_once("method", methods)
+    _check_once("data set", datasets)
+    return [
+        Run(dataset, method, seed, protocol)
+        for dataset in datasets
+        for seed in seeds
+        for method in methods
+    ]
+
+
+def check_seeds(seeds: Sequence[int]) -> None:
+    """Refuse seeds that no generator takes, and none at all.
+
+    Parameters
+    ----------
+    seeds : sequence of int
+        Seeds.
+
+    Raises
+    ------
+    ValueError
+        If one is out of range or given twice, or there is none.
+
+    Examples
+    --------
+    >>> check_seeds([42, 123])
+    """
+    for seed in seeds:
+        if not 0 <= seed <= _LAST_SEED:
+            raise ValueError(f"seed {seed} must be between 0 and {_LAST_SEED}")
+    _check_once("seed", seeds)
+
+
+def _check_once(what: str, chosen: Sequence[object]) -> None:
+    if not chosen:
+        raise ValueError(f"no {what} is chosen: name one at least")
+    for i, value in enumerate(chosen):
+        if value in chosen[:i]:
+            raise ValueError(f"{what} {value!r} is chosen twice")

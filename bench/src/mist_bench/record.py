@@ -1,0 +1,250 @@
+"""What one run of the grid leaves behind: its settings, its figures or its error."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from importlib import import_module
+from typing import Any, Literal
+
+from mist.variants import write_option
+
+__all__ = ["MEASURES", "Measure", "Record", "Run", "Task", "Trial"]
+
+
+@dataclass(frozen=True)
+class Measure:
+    """How a figure of a run is named, written and compared.
+
+    Examples
+    --------
+    >>> MEASURES["average_forgetting"].best, MEASURES["nbytes"].write(10_240)
+    ('low', '10.0')
+    """
+
+    title: str
+    """Heading for people, with the unit."""
+
+    best: Literal["high", "low"] | None = None
+    """Which end is the better one; None where neither is."""
+
+    pattern: str = "z.3f"
+    """Format of the figure."""
+
+    unit: float = 1.0
+    """The figure is divided by this before it is written."""
+
+    timed: bool = False
+    """Whether the figure is a time or a rate, which no two runs share."""
+
+    def write(self, value: float) -> str:
+        """Write a figure as a table shows it.
+
+        Parameters
+        ----------
+        value : float
+            The figure.
+
+        Returns
+        -------
+        str
+            Its text.
+        """
+        return format(value / self.unit, self.pattern)
+
+
+def _rate(title: str) -> Measure:
+    return Measure(title, "high", ",.0f", timed=True)
+
+
+MEASURES: Mapping[str, Measure] = {
+    "final_accuracy": Measure("final accuracy", "high"),
+    "mean_class_recall": Measure("mean class recall", "high"),
+    "average_forgetting": Measure("average forgetting", "low"),
+    "backward_transfer": Measure("backward transfer", "high"),
+    "anytime_accuracy": Measure("anytime accuracy", "high"),
+    "prequential_accuracy": Measure("prequential accuracy", "high"),
+    "leaves": Measure("leaves", None, ",.1f"),
+    "splits": Measure("splits", None, ",.1f"),
+    "depth": Measure("depth", None, ".1f"),
+    "leaf_impurity": Measure("weighted leaf impurity", "low"),
+    "classes_per_leaf": Measure("classes a leaf (mean K_local)", None, ".1f"),
+    "nbytes": Measure("size of the model, KB", "low", ",.1f", 1024),
+    "rows_per_second": _rate("rows/s, test then train"),
+    "learn_rows_per_second": _rate("rows/s, learn"),
+    "predict_rows_per_second": _rate("rows/s, predict"),
+    "compile_seconds": Measure("seconds compiling", "low", ".1f", timed=True),
+}
+"""Every figure of a run by its key, in the order of reports."""
+
+
+@dataclass(frozen=True, order=True)
+class Run:
+    """One cell of the grid: a method on a data set, prepared in one way, with one seed.
+
+    Examples
+    --------
+    >>> Run("pendigits", "mist-g", 42, "honest").key
+    'honest/pendigits/mist-g/42'
+    """
+
+    dataset: str
+    """Name of the task set-up, a key of `mist_bench.SETTINGS`."""
+
+    method: str
+    """A key of `mist_bench.methods.METHODS`."""
+
+    seed: int
+    """Seed of rows drawn, split, order of rows and model."""
+
+    protocol: str
+    """``"honest"`` or ``"paper"``."""
+
+    @property
+    def key(self) -> str:
+        """One text that no other run has."""
+        return "/".join(self.parts)
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """Protocol, data set, method and seed."""
+        return (self.protocol, self.dataset, self.method, str(self.seed))
+
+    @property
+    def kind(self) -> tuple[str, str]:
+        """What runs that take about the same time share."""
+        return (self.method, self.dataset)
+
+
+@dataclass(frozen=True, order=True)
+class Trial:
+    """One call of an experiment that is no cell of the grid.
+
+    Examples
+    --------
+    >>> from mist.variants import join_name
+    >>> trial = Trial.of(join_name, base="mist-g", delta=0.2)
+    >>> trial.key
+    'mist.variants.join_name/base=mist-g,delta=0.2/None'
+    >>> trial.call()
+    'mist-g+delta=0.2'
+    """
+
+    experiment: str
+    """Module and name of the function, with a colon between them."""
+
+    arguments: tuple[tuple[str, Any], ...] = ()
+    """Its named arguments: numbers, texts, truth values and None."""
+
+    seed: int | None = 0
+    """Its argument ``seed``; the function has none if it draws nothing, and this is None."""
+
+    @classmethod
+    def of(cls, function: Callable[..., Any], /, **arguments: Any) -> Trial:
+        """Plan a call.
+
+        Parameters
+        ----------
+        function : callable
+            A function of a module, found again by its name.
+        **arguments
+            Its arguments, ``seed`` among them if it has one.
+
+        Returns
+        -------
+        Trial
+            The plan.
+        """
+        rest = tuple((k, v) for k, v in arguments.items() if k != "seed")
+        return cls(f"{function.__module__}:{function.__qualname__}", rest, arguments.get("seed"))
+
+    @property
+    def key(self) -> str:
+        """Its parts as one text."""
+        return "/".join(self.parts)
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """Function, arguments and seed."""
+        given = ",".join(f"{k}={write_option(v)}" for k, v in self.arguments)
+        return (self.experiment.replace(":", "."), given or "plain", str(self.seed))
+
+    @property
+    def kind(self) -> tuple[str, str]:
+        """What trials that take about the same time share."""
+        return (self.experiment, "")
+
+    def call(self) -> Any:
+        """Call the function.
+
+        Returns
+        -------
+        object
+            What it returns.
+        """
+        module, _, name = self.experiment.partition(":")
+        given = dict(self.arguments)
+        if self.seed is not None:
+            given["seed"] = self.seed
+        return getattr(import_module(module), name)(**given)
+
+
+Task = Run | Trial
+"""Whatever leaves a record behind."""
+
+
+@dataclass(frozen=True, eq=False)
+class Record:
+    """The outcome of one run, or of one trial.
+
+    Examples
+    --------
+    >>> run = Run("wine", "slda", 42, "honest")
+    >>> Record(run, error="MemoryError: too large").failed
+    True
+    """
+
+    run: Any
+    """What was run: a `Run`, or a `Trial` of which only `error`, `result` and `seconds` are
+    known."""
+
+    error: str | None = None
+    """Type and message of the error that ended it; None for a run that went through."""
+
+    measures: Mapping[str, float | None] = field(default_factory=dict)
+    """A figure for each of `MEASURES`; None where the method has no such thing."""
+
+    accuracy_matrix: Sequence[Sequence[float | None]] = ()
+    """``R[i][j]``: accuracy on task j after task i, shape (T, T); None above the diagonal."""
+
+    boundaries: Sequence[int] = ()
+    """Training rows up to the end of each task."""
+
+    curves: Mapping[str, Sequence[float]] = field(default_factory=dict)
+    """Curves over the stream, equally long in groups: ``rows`` and ``windowed_accuracy``,
+    ``evaluation_rows`` and ``seen_accuracy``; of trees ``growth_rows``, ``leaves``, ``splits``,
+    ``leaf_impurity`` and ``classes_per_leaf``."""
+
+    recall: Mapping[str, float | None] = field(default_factory=dict)
+    """Recall of each class on held-out rows at the end, by the label as text."""
+
+    shape: Mapping[str, int] = field(default_factory=dict)
+    """``rows`` learnt, ``held_out`` rows, ``columns``, ``classes`` and ``tasks``."""
+
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    """Parameters of the model that are not its defaults."""
+
+    result: Mapping[str, Any] = field(default_factory=dict)
+    """What a trial returned: numbers and texts, and lists of them."""
+
+    seconds: float = 0.0
+    """Wall-clock time of the whole run, loading and tests included."""
+
+    @property
+    def failed(self) -> bool:
+        """Whether the run ended with an error."""
+        return self.error is not None
+
+    def after(self, seconds: float) -> Record:
+        """Return the same record with the time the run took."""
+        return replace(self, seconds=seconds)

@@ -1,0 +1,250 @@
+"""Doing the runs of a grid in parallel, and going on after an interruption."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from contextlib import closing, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import fmean
+
+from mist.datasets.download import download
+from mist.datasets.registry import find_entry
+from mist.datasets.store import DatasetError, locate
+from mist_bench.record import Record, Run, Task
+from mist_bench.store import forget, read_records, write_record
+from mist_bench.suites import SETTINGS
+from mist_bench.work import perform
+
+__all__ = ["Progress", "iter_grid", "run_grid"]
+
+
+@dataclass(frozen=True, eq=False)
+class Progress:
+    """Where a grid is.
+
+    Examples
+    --------
+    >>> Progress(None, done=3, total=4, failed=0, seconds_left=10.0).done
+    3
+    """
+
+    record: Record | None
+    """The run that has just ended; None at the start."""
+
+    done: int
+    """Runs that have ended, those found in the folder among them."""
+
+    total: int
+    """Runs of the grid."""
+
+    failed: int
+    """Runs of those done that ended with an error."""
+
+    seconds_left: float | None
+    """Estimate of the time still needed; None while nothing is known."""
+
+
+def iter_grid(
+    runs: Sequence[Task],
+    folder: Path,
+    *,
+    jobs: int | None = None,
+    fresh: bool = False,
+    retry_failed: bool = False,
+) -> Generator[Progress, None, None]:
+    """Do all runs that the folder does not hold yet, and write a file for each as it ends.
+
+    Parameters
+    ----------
+    runs : sequence of Run or Trial
+        The plan.
+    folder : Path
+        Folder of the grid.
+    jobs : int or None, default=None
+        Processes, as joblib counts them; None leaves it to the joblib backend in force, so that
+        ``joblib.parallel_config("dask")`` hands the runs to a cluster.
+    fresh : bool, default=False
+        Delete what the folder holds of these runs first, and do every one.
+    retry_failed : bool, default=False
+        Do those runs again that ended with an error.
+
+    Yields
+    ------
+    Progress
+        Once at the start, then after each run, in the order in which they end.
+
+    Raises
+    ------
+    mist_bench.StoreError
+        If the folder holds results of another version or of other settings.
+    OSError
+        If a result file cannot be written.
+
+    Notes
+    -----
+    Data sets that are not here are downloaded first, before the first step.
+
+    A worker that is killed from outside takes the runs in work with it. They are then done again
+    one at a time, and the one whose worker is killed a second time counts as failed.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from mist_bench import plan
+    >>> runs = plan(methods=["ncm"], datasets=["iris"], seeds=[1, 2])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     first = [step.done for step in iter_grid(runs, Path(folder), jobs=1)]
+    ...     second = [step.done for step in iter_grid(runs, Path(folder), jobs=1)]
+    >>> first, second
+    ([0, 1, 2], [2])
+    """
+    if fresh:
+        # Not left to be overwritten: after an interruption the grid goes on without `fresh`.
+        forget(folder, runs)
+    known = read_records(folder, runs)
+    if retry_failed:
+        known = {run: record for run, record in known.items() if not record.failed}
+    left = [run for run in runs if run not in known]
+    _fetch(name for run in left if (name := _dataset_of(run)))
+    yield _progress(None, known, runs, jobs)
+    for record in _perform(left, jobs):
+        write_record(folder, record)
+        known[record.run] = record
+        yield _progress(record, known, runs, jobs)
+
+
+def run_grid(
+    runs: Sequence[Task],
+    folder: Path,
+    *,
+    jobs: int | None = None,
+    fresh: bool = False,
+    retry_failed: bool = False,
+) -> list[Record]:
+    """Do a grid to its end.
+
+    Parameters
+    ----------
+    runs, folder, jobs, fresh, retry_failed
+        As for `iter_grid`.
+
+    Returns
+    -------
+    list of Record
+        One a run, in the order of the plan.
+
+    Raises
+    ------
+    mist_bench.StoreError, OSError
+        As `iter_grid`.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from mist_bench import plan
+    >>> runs = plan(methods=["ncm"], datasets=["iris"], seeds=[1])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     [record.failed for record in run_grid(runs, Path(folder), jobs=1)]
+    [False]
+    """
+    for _ in iter_grid(runs, folder, jobs=jobs, fresh=fresh, retry_failed=retry_failed):
+        pass
+    return list(read_records(folder, runs).values())
+
+
+def _dataset_of(task: Task) -> str | None:
+    """Data set of a run, or of a trial that has one."""
+    name = task.dataset if isinstance(task, Run) else dict(task.arguments).get("dataset")
+    return name if name in SETTINGS else None
+
+
+def _fetch(names: Iterable[str]) -> None:
+    """Download what is not here, before several processes do so at once."""
+    for entry in [find_entry(SETTINGS[name].dataset) for name in dict.fromkeys(names)]:
+        if entry.kind == "file" and entry.download is not None and locate(entry) is None:
+            with suppress(DatasetError):  # each run on it will say why
+                download(entry)
+
+
+def _perform(runs: Sequence[Task], jobs: int | None) -> Iterator[Record]:
+    from joblib import Parallel, delayed
+    from joblib.externals.loky.process_executor import TerminatedWorkerError
+
+    waiting = dict.fromkeys(runs)
+    while waiting:
+        parallel = Parallel(n_jobs=jobs, return_as="generator_unordered")
+        try:
+            # Closed at once when nobody wants the rest, so that no worker goes on with it.
+            with closing(parallel([delayed(perform)(run) for run in waiting])) as records:
+                for record in records:
+                    del waiting[record.run]
+                    yield record
+        except TerminatedWorkerError as error:
+            # Ctrl-C reaches the workers too, and ends one that has only started.
+            stop = _stopped_by(error)
+            if stop is not None:
+                raise stop from None
+            yield from _find_killer(waiting, jobs)
+
+
+def _stopped_by(error: BaseException) -> BaseException | None:
+    """What ended the runs before an error came of it, or None if nothing did."""
+    reason: BaseException | None = error
+    while reason is not None and not isinstance(reason, KeyboardInterrupt | GeneratorExit):
+        reason = reason.__context__
+    return reason
+
+
+def _find_killer(waiting: dict[Task, None], jobs: int | None) -> Iterator[Record]:
+    """Do the runs that may have been in work one by one, up to the one that kills its worker."""
+    from joblib import Parallel, delayed, effective_n_jobs
+    from joblib.externals.loky.process_executor import TerminatedWorkerError
+
+    for run in list(waiting)[: 2 * effective_n_jobs(jobs)]:
+        killed = False
+        try:
+            (record,) = Parallel(n_jobs=2)([delayed(perform)(run)])
+        except TerminatedWorkerError:
+            killed = True
+            record = Record(run, error="its process was killed from outside; was memory short?")
+        del waiting[run]
+        yield record
+        if killed:
+            return
+
+
+def _progress(
+    record: Record | None, known: dict[Task, Record], runs: Sequence[Task], jobs: int | None
+) -> Progress:
+    return Progress(
+        record,
+        done=len(known),
+        total=len(runs),
+        failed=sum(record.failed for record in known.values()),
+        seconds_left=_time_left(known, runs, jobs),
+    )
+
+
+def _time_left(known: dict[Task, Record], runs: Sequence[Task], jobs: int | None) -> float | None:
+    """Time of the runs still to do, each as long as its like took, over the processes."""
+    if len(known) == len(runs):
+        return 0.0
+    if not known:
+        return None
+    from joblib import effective_n_jobs
+
+    same: dict[tuple[str, str], list[float]] = defaultdict(list)
+    methods: dict[str, list[float]] = defaultdict(list)
+    for run, record in known.items():
+        same[run.kind].append(record.seconds)
+        if not record.failed:  # errors come early, and tell nothing of other data sets
+            methods[run.kind[0]].append(record.seconds)
+    overall = fmean(record.seconds for record in known.values())
+    left = 0.0
+    for run in runs:
+        if run not in known:
+            times = same.get(run.kind) or methods.get(run.kind[0])
+            left += fmean(times) if times else overall
+    return left / max(1, effective_n_jobs(jobs))

@@ -1,0 +1,200 @@
+"""One run of the grid: data, stream, model, evaluation."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from functools import lru_cache
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mist.datasets import Dataset, load
+from mist.evaluation import (
+    Checkpoint,
+    ClassIncrementalStream,
+    StreamResult,
+    iter_evaluate,
+    windowed_accuracy,
+)
+from mist.evaluation.metrics import window_length
+from mist.variants import is_variant
+from mist_bench.methods import METHODS, make
+from mist_bench.record import Record, Run, Task, Trial
+from mist_bench.suites import SETTINGS
+
+__all__ = ["describe", "perform"]
+
+_EVALUATIONS = 10
+"""About so many tests on held-out rows a run, one a task at least."""
+
+_LEARN_SECONDS = 2.0
+"""Time given to measuring learning alone."""
+
+_POINTS = 200
+"""Points kept of the curve of prequential accuracy."""
+
+
+def describe(run: Task) -> dict[str, Any]:
+    """All that decides on the figures of a run, besides the code.
+
+    Parameters
+    ----------
+    run : Run or Trial
+        The run.
+
+    Returns
+    -------
+    dict
+        Loading and stream options and the parameters of the model, ready for JSON; of a trial its
+        arguments.
+
+    Examples
+    --------
+    >>> describe(Run("iris", "slda", 42, "paper"))["stream"]
+    {'protocol': 'paper', 'classes_per_task': 1, 'scale': True}
+    """
+    if isinstance(run, Trial):
+        return dict(run.arguments)
+    setting = SETTINGS[run.dataset]
+    return {
+        "data": {"name": setting.dataset, **setting.load_options(run.seed, run.protocol)},
+        "stream": setting.stream_options(run.protocol, METHODS[run.method]),
+        "model": METHODS[run.method].parameters,
+    }
+
+
+def perform(run: Task) -> Record:
+    """Do a run, whatever may go wrong in it.
+
+    Parameters
+    ----------
+    run : Run or Trial
+        What to run.
+
+    Returns
+    -------
+    Record
+        Its figures, or the error that ended it.
+
+    Examples
+    --------
+    >>> record = perform(Run("iris", "ncm", 42, "honest"))
+    >>> record.shape
+    {'rows': 120, 'held_out': 30, 'columns': 4, 'classes': 3, 'tasks': 3}
+    >>> record.failed, record.measures["final_accuracy"] > 0.7
+    (False, True)
+    """
+    from threadpoolctl import threadpool_limits
+
+    start = perf_counter()
+    try:
+        # One thread a run: other runs use the other cores, and sums come out alike each time.
+        with threadpool_limits(limits=1):
+            record = _record(run) if isinstance(run, Run) else Record(run, result=run.call())
+    except Exception as error:
+        message = " ".join(str(error).split())
+        record = Record(run, error=f"{type(error).__name__}: {message}".rstrip(": "))
+    return record.after(perf_counter() - start)
+
+
+def _record(run: Run) -> Record:
+    options = SETTINGS[run.dataset].stream_options(run.protocol, METHODS[run.method])
+    dataset, stream = _stream(run.dataset, run.protocol, run.seed, tuple(options.items()))
+    model = make(
+        run.method,
+        seed=run.seed,
+        categorical_features=np.flatnonzero(dataset.categorical).tolist(),
+    )
+    steps = iter_evaluate(
+        model,
+        stream,
+        chunk=max(20, stream.n_rows // 100),
+        tests_per_task=max(1, _EVALUATIONS // len(stream)),
+        # Nobody asks how fast each of many settings learns.
+        learn_apart=0.0 if is_variant(run.method) else _LEARN_SECONDS,
+    )
+    growth: dict[str, list[float]] = defaultdict(list)
+    while True:
+        try:
+            now = next(steps)
+        except StopIteration as end:
+            result = end.value
+            break
+        _note_growth(growth, now)
+    ends = np.unique(np.linspace(1, stream.n_rows, min(stream.n_rows, _POINTS)).astype(np.int64))
+    windowed = windowed_accuracy(result.correct, window_length(stream.n_rows))[ends - 1]
+    return Record(
+        run,
+        measures=_measures(result),
+        accuracy_matrix=result.to_dict()["accuracy_matrix"],
+        boundaries=stream.boundaries.tolist(),
+        curves={
+            "rows": ends.tolist(),
+            "windowed_accuracy": windowed.round(6).tolist(),
+            "evaluation_rows": result.evaluations.tolist(),
+            "seen_accuracy": result.seen_accuracy.tolist(),
+            **growth,
+        },
+        recall={
+            str(label): _known(value)
+            for label, value in zip(result.classes, result.recall[-1].tolist(), strict=True)
+        },
+        shape={
+            "rows": stream.n_rows,
+            "held_out": sum(len(task.y_test) for task in stream),
+            "columns": stream.n_features,
+            "classes": len(stream.classes),
+            "tasks": len(stream),
+        },
+        settings=describe(run)["model"],
+    )
+
+
+def _note_growth(growth: dict[str, list[float]], now: Checkpoint) -> None:
+    """Add what the tree is like after a chunk of rows, if it is a tree that tells."""
+    if getattr(now.model, "n_leaves_", 0) > 0 and hasattr(now.model, "leaf_impurity_"):
+        growth["growth_rows"].append(now.rows)
+        growth["leaves"].append(now.model.n_leaves_)
+        growth["splits"].append(now.model.n_splits_)
+        growth["leaf_impurity"].append(round(now.model.leaf_impurity_, 6))
+        growth["classes_per_leaf"].append(round(now.model.classes_per_leaf_, 4))
+
+
+@lru_cache(maxsize=2)
+def _stream(
+    name: str, protocol: str, seed: int, options: tuple[tuple[str, Any], ...]
+) -> tuple[Dataset, ClassIncrementalStream]:
+    """The stream of a run; methods that follow each other on it share it."""
+    setting = SETTINGS[name]
+    dataset = load(setting.dataset, **setting.load_options(seed, protocol))
+    return dataset, ClassIncrementalStream(dataset.X, dataset.y, seed=seed, **dict(options))
+
+
+def _measures(result: StreamResult) -> dict[str, float | None]:
+    has_leaves = result.n_leaves[-1] > 0
+    tree: dict[str, NDArray[Any]] = {
+        "leaves": result.n_leaves,
+        "splits": result.n_splits,
+        "depth": result.depth,
+        "leaf_impurity": result.leaf_impurity,
+        "classes_per_leaf": result.classes_per_leaf,
+    }
+    plain = (
+        *("final_accuracy", "mean_class_recall", "average_forgetting", "backward_transfer"),
+        *("anytime_accuracy", "prequential_accuracy", "rows_per_second"),
+        *("learn_rows_per_second", "predict_rows_per_second", "compile_seconds"),
+    )
+    return {
+        **{name: _known(getattr(result, name)) for name in plain},
+        **{
+            name: _known(float(values[-1])) if has_leaves else None for name, values in tree.items()
+        },
+        "nbytes": _known(float(result.nbytes)) if result.nbytes else None,
+    }
+
+
+def _known(value: float) -> float | None:
+    return float(value) if math.isfinite(value) else None

@@ -1,0 +1,154 @@
+"""What a table, a figure or a theorem of the paper is here: a plan, and what comes of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from mist_bench.record import Record, Run, Task, Trial
+from mist_bench.suites import SEEDS
+from mist_bench.tables import Table
+from mist_paper.comparison import Comparison
+from mist_paper.drawing import Drawing
+
+__all__ = ["Exhibit", "Item", "Records", "Scope", "results_of", "runs"]
+
+Records = Mapping[Task, Record]
+"""What has been run so far, failures among it."""
+
+_FAST_SEEDS = 2
+
+
+@dataclass(frozen=True)
+class Scope:
+    """How much is run.
+
+    Examples
+    --------
+    >>> Scope().seeds, Scope.quick().seeds
+    ((42, 123, 456, 789, 3330), (42, 123))
+    """
+
+    seeds: tuple[int, ...] = SEEDS
+    """Seeds of the streams."""
+
+    fast: bool = False
+    """Whether to leave out what takes long: other libraries' trees on large sets, and most of the
+    repetitions of experiments. Whatever is run is run as in full."""
+
+    @classmethod
+    def quick(cls) -> Scope:
+        """Return the scope of a first look."""
+        return cls(SEEDS[:_FAST_SEEDS], fast=True)
+
+    def some(self, full: int, fast: int) -> int:
+        """Choose between two numbers of repetitions.
+
+        Parameters
+        ----------
+        full, fast : int
+            Repetitions with time and without.
+
+        Returns
+        -------
+        int
+            One of them.
+
+        Examples
+        --------
+        >>> Scope().some(1000, 10), Scope.quick().some(1000, 10)
+        (1000, 10)
+        """
+        return fast if self.fast else full
+
+
+@dataclass(frozen=True, eq=False)
+class Exhibit:
+    """What is shown of an item."""
+
+    tables: Sequence[Table] = ()
+    """Its tables, the one to read first."""
+
+    drawings: Sequence[Drawing] = ()
+    """Its figures."""
+
+    comparisons: Sequence[Comparison] = ()
+    """Every figure of the paper that belongs to it, with ours and a verdict."""
+
+    notes: Sequence[str] = ()
+    """What a reader should know, a paragraph each."""
+
+
+@dataclass(frozen=True, eq=False)
+class Item:
+    """A table or figure of the paper, or a theorem put to the test."""
+
+    title: str
+    """What it shows, in a few words."""
+
+    kind: Literal["table", "figure", "theory"]
+    """Where it stands in the list."""
+
+    label: str
+    """Its label in the paper; empty for what the paper does not have."""
+
+    plan: Callable[[Scope], Sequence[Task]]
+    """What has to be run for it."""
+
+    show: Callable[[Scope, Records], Exhibit]
+    """What comes of the records; of those that are missing or failed it shows nothing."""
+
+
+def runs(methods: Iterable[str], datasets: Iterable[str], seeds: Iterable[int]) -> list[Run]:
+    """Plan methods over data sets and seeds under the paper's protocol.
+
+    Parameters
+    ----------
+    methods, datasets : iterable of str
+        Keys of `mist_bench.methods.METHODS` and `mist_bench.SETTINGS`, or variants of them.
+    seeds : iterable of int
+        Seeds.
+
+    Returns
+    -------
+    list of Run
+        All of them.
+
+    Examples
+    --------
+    >>> [run.key for run in runs(["mist-g", "vfdt"], ["iris"], [42])]
+    ['paper/iris/mist-g/42', 'paper/iris/vfdt/42']
+    """
+    methods, seeds = list(methods), list(seeds)
+    return [
+        Run(dataset, method, seed, "paper")
+        for dataset in datasets
+        for seed in seeds
+        for method in methods
+    ]
+
+
+def results_of(tasks: Iterable[Task], records: Records) -> list[tuple[Trial, Mapping[str, Any]]]:
+    """Collect what trials returned.
+
+    Parameters
+    ----------
+    tasks : iterable of Run or Trial
+        A plan, of which runs are left out.
+    records : mapping of Run or Trial to Record
+        What has been run.
+
+    Returns
+    -------
+    list of tuple
+        Each trial that went through, and its result.
+
+    Examples
+    --------
+    >>> trial = Trial("module:function")
+    >>> results_of([trial], {trial: Record(trial, result={"n": 1})})[0][1]
+    {'n': 1}
+    """
+    found = ((task, records.get(task)) for task in tasks if isinstance(task, Trial))
+    return [(t, record.result) for t, record in found if record is not None and not record.failed]
