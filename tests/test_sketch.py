@@ -113,7 +113,7 @@ def test_bad_input_is_refused_and_not_learnt():
         sketch.quantile([0.5, 1.5])
     with pytest.raises(ValueError, match="nan"):
         sketch.quantile(np.nan)
-    with pytest.raises(TypeError, match="not with a int"):
+    with pytest.raises(TypeError, match="must be a QuantileSketch, got int"):
         sketch.merge(3)
     with pytest.raises(ValueError, match="itself"):
         sketch.merge(sketch)

@@ -1,4 +1,4 @@
-"""The named settings of the classifier: those to use, and the variants they are compared with."""
+"""Named settings of the classifier: models to use, and ablations for comparison."""
 
 from __future__ import annotations
 
@@ -45,26 +45,26 @@ PAPER_SETTINGS: Mapping[str, Any] = {
     "criterion": "gini",
     "thresholds": "medians",
     "n_thresholds": 10,
-    # The paper's formula read literally has 1; this was chosen on training rows.
+    # The formula in the paper, taken literally, has 1; 0.2 was chosen on training rows.
     "bandwidth": 0.2,
     "smoothing": 1e-3,
-    # The paper gives none: a class seen once would have no variance.
+    # The paper gives none, but then a class with one row would have no variance.
     "variance_prior": 1.0,
     "class_prior": "counts",
 }
 """Every setting of the tree as published, MIST-G; MIST-K has ``leaf="sketch"``."""
 
 PAPER_LEAVES: Mapping[str, str] = {"G": "gaussian", "K": "sketch"}
-"""The leaf of each tree of the paper, by the letter it has there."""
+"""The leaf of each tree of the paper, by its letter in the paper."""
 
-# Neither tree keeps sketches, and both forget at a split: children start from nothing.
+# VFDT and Rutkowski's tree keep no sketches, and their children start empty.
 _BEFORE_MIST = {**PAPER_SETTINGS, "thresholds": "gaussian", "inheritance": None}
 
 GIVEN = ("categorical_features", "random_state")
-"""Arguments that are not settings of a model: a run gives them."""
+"""Arguments that come from a run (its data set and seed), not from a preset."""
 
 FOREST_TREE: Mapping[str, Any] = {"split_test": "schedule", "grace_period": 100}
-"""Where the trees of a forest differ from the classifier's defaults, unless others are given."""
+"""Default parameters of the trees of a forest, where they differ from the classifier's."""
 
 
 @dataclass(frozen=True)
@@ -80,16 +80,16 @@ class Preset:
     """
 
     title: str
-    """Name for people."""
+    """Display name."""
 
     parameters: Mapping[str, Any] = field(default_factory=dict)
-    """Arguments of the classifier; all others have its defaults."""
+    """Arguments of the classifier; all others keep their defaults."""
 
     group: Literal["ours", "tree", "ablation"] = "ablation"
-    """Ours to use, a tree from the literature, or MIST with one part exchanged."""
+    """A model of this library, a tree from the literature, or MIST with one part exchanged."""
 
     reference: str = PAPER
-    """Where the method, or the ablation, was published."""
+    """Publication of the method or the ablation."""
 
     forest: Mapping[str, Any] | None = None
     """Arguments of a :class:`mist.MistForest` of such trees; None for a single tree."""
@@ -127,7 +127,7 @@ _PRESETS: Mapping[str, Preset] = {
         "MIST + features",
         {},
         "ours",
-        "MIST beside a discriminant on random features, see the documentation: Method",
+        "MIST with a discriminant on random features, see the documentation: Method",
         {
             "n_trees": 1,
             "max_features": None,
@@ -147,7 +147,7 @@ _PRESETS: Mapping[str, Preset] = {
         "MIST forest + features",
         FOREST_TREE,
         "ours",
-        "The forest beside a discriminant on random features, see the documentation: Method",
+        "The forest with a discriminant on random features, see the documentation: Method",
         {"random_features": 1000},
     ),
     "vfdt": Preset(
@@ -187,17 +187,17 @@ _PRESETS: Mapping[str, Preset] = {
 
 
 def _vary(name: str, preset: Preset, options: Mapping[str, Any]) -> Preset:
-    """A preset with other parameters, of its trees where a forest has none of that name."""
+    """Change parameters of a preset: those of the forest if it has the name, else of its trees."""
     from inspect import signature
 
-    from mist.classifier import MistClassifier  # compiled code: only when a variant is wanted
+    from mist.classifier import MistClassifier  # compiled code: imported only when needed
 
     of_tree, of_forest = [*signature(MistClassifier).parameters], []
     if preset.forest is not None:
         from mist.forest import MistForest
 
         of_forest = [*signature(MistForest).parameters]
-    # These are given with the data set and the seed of a run.
+    # A run gives the data set and the seed.
     check_known(name, options, [o for o in dict.fromkeys([*of_forest, *of_tree]) if o not in GIVEN])
     forest = {k: v for k, v in options.items() if k in of_forest}
     tree = {k: v for k, v in options.items() if k not in forest}
@@ -215,14 +215,14 @@ def check_known(name: str, options: Iterable[str], known: Iterable[str]) -> None
     Parameters
     ----------
     name : str
-        The model.
+        Name of the model.
     options, known : iterable of str
-        Options asked for, and all there are.
+        Options to check, and all options of the model.
 
     Raises
     ------
     ValueError
-        Names the option and the nearest that there is.
+        Names the option and the nearest known one.
 
     Examples
     --------
@@ -239,21 +239,21 @@ PRESETS: Mapping[str, Preset] = Variants(_PRESETS, _vary)
 
 
 def unknown_name(what: str, name: str, known: Iterable[str]) -> ValueError:
-    """The error for a name that is not there: lists all names, and the nearest if one is near.
+    """Return the error for an unknown name: it lists all names, and the nearest if one is near.
 
     Parameters
     ----------
     what : str
-        What the names are names of.
+        Kind of thing that the names belong to, such as "model".
     name : str
-        The name asked for; case, hyphens and underscores do not count when the nearest is sought.
+        The unknown name. The search for the nearest ignores case, hyphens and underscores.
     known : iterable of str
         All names.
 
     Returns
     -------
     ValueError
-        To be raised.
+        The error, for the caller to raise.
 
     Examples
     --------
@@ -273,7 +273,7 @@ def _letters(name: str) -> str:
 
 
 def find_preset(name: str) -> Preset:
-    """Look a preset up.
+    """Look up a preset.
 
     Parameters
     ----------
@@ -288,7 +288,7 @@ def find_preset(name: str) -> Preset:
     Raises
     ------
     ValueError
-        If there is no such preset.
+        If the name is unknown.
 
     Examples
     --------
@@ -318,12 +318,12 @@ def make_model(
     Returns
     -------
     MistClassifier or MistForest
-        A fresh classifier.
+        An unfitted classifier.
 
     Raises
     ------
     ValueError
-        If there is no such preset.
+        If the name is unknown.
 
     Examples
     --------
@@ -331,7 +331,7 @@ def make_model(
     True
     """
     preset = find_preset(name)
-    from mist.classifier import MistClassifier  # compiled code: only when a model is wanted
+    from mist.classifier import MistClassifier  # compiled code: imported only when needed
 
     tree = MistClassifier(
         **preset.parameters,
