@@ -1,4 +1,4 @@
-"""Evidence for the answer against the runner-up, as bars."""
+"""Bar plot of the evidence for the prediction against the runner-up."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["plot_evidence"]
 
 _LONGEST, _LONGEST_CLASS = 30, 18
-_HEIGHT, _FRAME = 0.32, 1.1  # inches a bar, and for what is around the bars
+_HEIGHT, _FRAME = 0.32, 1.1  # inches per bar, and for the margins around the bars
 
 
 def plot_evidence(explanation: Explanation, ax: Axes | None = None) -> Axes:
@@ -25,21 +25,21 @@ def plot_evidence(explanation: Explanation, ax: Axes | None = None) -> Axes:
     Parameters
     ----------
     explanation : Explanation
-        Of a row for which there is a runner-up.
+        Explanation of a row with a runner-up.
     ax : matplotlib.axes.Axes or None, default=None
-        Where to draw; None makes a figure.
+        Axes to draw on; None makes a figure.
 
     Returns
     -------
     matplotlib.axes.Axes
-        Plain bars to the right speak for the answer, hatched ones to the left for the runner-up.
+        Plain bars to the right favour the prediction, hatched bars to the left the runner-up.
 
     Raises
     ------
     ValueError
         If there is no runner-up.
     TypeError
-        If `ax` is something else than axes.
+        If `ax` is not axes.
     """
     from mist.plotting.looks import PALETTE, axes_for, ink, names_as_they_are
     from mist.plotting.texts import short
