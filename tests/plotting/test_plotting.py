@@ -265,7 +265,7 @@ def test_a_drawing_is_drawn_panel_by_panel(panel, ax):
         (lambda ax: plot_accuracy_matrix(without_tasks(), ax), "got shape \\(0, 0\\)"),
         (lambda ax: plot_forgetting([[0.5, 0.5]], ax), "got shape \\(1, 2\\)"),
         (lambda ax: plot_curves([], ax), "at least one curve"),
-        (lambda ax: plot_tasks(["a"], [[0.1], [0.2]], ax), "heat map of 1 methods"),
+        (lambda ax: plot_tasks(["a"], [[0.1], [0.2]], ax), "each of the 1 titles"),
         (lambda ax: plot_ranks(["a", "b"], [1, 2.5], 1, ax), "between 1 and 2"),
         (lambda ax: plot_costs([], ax), "at least one method"),
         (lambda ax: plot_costs(POINTS, ax, against="euros"), "kilobytes, rows_per_second, got"),
