@@ -166,7 +166,7 @@ def test_each_pair_belongs_to_a_data_set():
         nested_paired_difference([0.1, 0.2], [0.1, 0.2], ["a", "a", "b"])
     with pytest.raises(ValueError, match="level=2"):
         nested([[0.1], [0.2]], level=2)
-    with pytest.raises(ValueError, match=r"b must hold .* at least 2"):
+    with pytest.raises(ValueError, match="b must hold at least 2"):
         nested_paired_difference([0.1, 0.2], [0.1], ["a", "a"])
 
 

@@ -339,7 +339,7 @@ def _task_sizes(
         per_task = min(per_task, n_classes)
     elif classes_per_task is not None:
         raise ValueError(
-            f"classes_per_task={classes_per_task} and n_tasks={n_tasks} are both given: "
+            f"classes_per_task={classes_per_task} and n_tasks={n_tasks} both set the tasks: "
             "give only one"
         )
     elif not 1 <= n_tasks <= n_classes:
