@@ -214,8 +214,8 @@ def test_an_error_far_down_leaves_the_predictions_so_far(here):
     ("arguments", "parts"),
     [
         (["--model", "nope"], ["no model called 'nope'", "mist-g-no-inheritance"]),
-        (["--report", "pets.csv"], ["cannot write 'pets.csv'", "is read"]),
-        (["--predictions", "pets.csv"], ["cannot write 'pets.csv'", "is read"]),
+        (["--report", "pets.csv"], ["cannot write 'pets.csv'", "is an input file"]),
+        (["--predictions", "pets.csv"], ["cannot write 'pets.csv'", "is an input file"]),
         (["--report", "no/where.html"], ["there is no folder 'no'"]),
         (["--report", "."], ["it is a folder"]),
         (["--ignore", "nope"], ["no column 'nope'"]),

@@ -202,7 +202,7 @@ def test_files_are_one_stream(here):
     assert (here / "all.mist").read_bytes() == (here / "part.mist").read_bytes()
     refused(
         mist("run", "part9.csv", "part10.csv", "--target", "pet", "--report", "part10.csv"),
-        "cannot write 'part10.csv': it is a file that is read",
+        "cannot write 'part10.csv': it is an input file",
     )
 
 
@@ -316,7 +316,7 @@ def test_a_checkpoint_is_of_one_run(here):
     refused(mist(*command), "--predictions was p.csv and is not given")
     refused(mist(*same, "--ignore", "coat"), "--ignore was not given and is coat")
     (here / "p.csv").write_text("row\n")
-    refused(mist(*same), "p.csv does not hold the", "bytes of predictions that go with")
+    refused(mist(*same), "p.csv does not have the", "bytes of predictions that go with")
     # The file has grown by a text that has no column.
     run("pets.csv", "--checkpoint", "d.mist")
     (here / "pets.csv").write_text(as_csv([*make_pets(60), ["1", "2", "curly", "cat"]]))
@@ -327,7 +327,7 @@ def test_a_checkpoint_is_of_one_run(here):
     assert "Going on after 60 rows" in mist(*command).stdout
     run("pets.csv", "--save", "m.mist")
     command[-1] = "m.mist"
-    refused(mist(*command), "m.mist holds a model, but no checkpoint")
+    refused(mist(*command), "m.mist is a model, not a checkpoint")
 
 
 def test_a_pipe_goes_on_with_what_it_learnt(here):
@@ -414,16 +414,16 @@ def test_a_topic_of_kafka_with_a_checkpoint(here):
     ("arguments", "parts"),
     [
         (["-", "--order", "class-incremental"], ["needs all rows at once"]),
-        (["pets.csv", "--order", "class-incremental", "--checkpoint", "c"], ["does not go with"]),
+        (["pets.csv", "--order", "class-incremental", "--checkpoint", "c"], ["cannot be used"]),
         (
             ["pets.csv", "--order", "class-incremental", "--unlabelled", "predict"],
-            ["--unlabelled predict does not go with --order class-incremental"],
+            ["--unlabelled predict cannot be used with --order class-incremental"],
         ),
         (["pets.csv", "--skip-learnt"], ["--skip-learnt is for a pipe"]),
-        (["-", "pets.csv"], ["- is a stream: give it alone"]),
-        (["pets.csv", "--model", "majority", "--save", "m"], ["--save keeps one model"]),
+        (["-", "pets.csv"], ["- is a stream: it is read alone"]),
+        (["pets.csv", "--model", "majority", "--save", "m"], ["--save writes one model"]),
         (["pets.csv", "--save", "no/m.mist"], ["there is no folder 'no'"]),
-        (["pets.csv", "--checkpoint", "pets.csv"], ["it is a file that is read"]),
+        (["pets.csv", "--checkpoint", "pets.csv"], ["it is an input file"]),
         (["pets.csv", "--save", "c", "--checkpoint", "./c"], ["--save and --checkpoint both name"]),
         (["no*.csv"], ["no file matches 'no*.csv'"]),
         (["."], ["is a folder without Parquet files"]),
@@ -447,8 +447,8 @@ def test_predict_says_what_is_wrong(here):
     (here / "bad.csv").write_text("weight,height,coat\n1,2,short\nx,2,short\n")
     refused(mist(*command), "row 3, column 'weight': 'x' is not a number")
     assert (here / "out.csv").read_text() == "before"
-    refused(mist("predict", "m.mist", "bad.csv", "--out", "m.mist"), "it is a file that is read")
+    refused(mist("predict", "m.mist", "bad.csv", "--out", "m.mist"), "it is an input file")
     from mist import MistClassifier
 
     MistClassifier("gaussian").fit([[0.0], [1.0]], [0, 1]).save("bare.mist")
-    refused(mist("predict", "bare.mist", "pets.csv"), "not how to read a table for it")
+    refused(mist("predict", "bare.mist", "pets.csv"), "no encoding of tables for it")

@@ -143,7 +143,7 @@ def test_a_read_only_folder_is_told_before_a_row_is_read(table, locked, option):
     outcome = run_denied("-m", "mist.cli", *arguments, cwd=locked.parent)
     assert outcome.returncode == 2
     (line,) = outcome.stderr.splitlines()
-    assert line.startswith(f"error: cannot write {str(path)!r}: nothing may be written to")
+    assert line.startswith(f"error: cannot write {str(path)!r}: no permission to write to")
 
 
 @pytest.mark.parametrize(

@@ -56,6 +56,7 @@ LAYERS: Mapping[str, Sequence[str]] = {
 ROOTS = ("mist", "tiny")
 """Packages of which the list of layers names every part: alone, the name is that of one file."""
 
+
 def is_in(module: str, package: str) -> bool:
     return f"{module}.".startswith(f"{package}.")
 

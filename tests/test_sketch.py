@@ -109,11 +109,11 @@ def test_bad_input_is_refused_and_not_learnt():
         sketch.update([[[3.0]]])
     with pytest.raises(ValueError, match="2 features"):
         sketch.update([[3.0, 4.0]])
-    with pytest.raises(ValueError, match=r"q holds 1\.5"):
+    with pytest.raises(ValueError, match=r"q has the rank 1\.5"):
         sketch.quantile([0.5, 1.5])
     with pytest.raises(ValueError, match="nan"):
         sketch.quantile(np.nan)
-    with pytest.raises(TypeError, match="not with a int"):
+    with pytest.raises(TypeError, match="must be a QuantileSketch, got int"):
         sketch.merge(3)
     with pytest.raises(ValueError, match="itself"):
         sketch.merge(sketch)

@@ -205,12 +205,12 @@ def test_results_of_another_version(here):
         (["--datasets", "iriss"], ["no data set in the grid called 'iriss'", "'iris'"]),
         (["--models", "ncm,ncm"], ["method 'ncm' is chosen twice"]),
         (["--seeds", "1,1"], ["seed 1 is chosen twice"]),
-        (["--seeds", "1,x"], ["--seeds x: a seed is a whole number from 0 on"]),
+        (["--seeds", "1,x"], ["--seeds x: a seed must be a whole number, 0 or more"]),
         (["--seeds", "1.5"], ["--seeds 1.5: a seed"]),
         (["--seeds=-1"], ["--seeds -1: a seed"]),
         (["--seeds", str(2**32)], ["seed 4294967296 must be between 0 and"]),
-        (["--models", ""], ["--models holds no name"]),
-        (["--datasets", " , "], ["--datasets holds no name"]),
+        (["--models", ""], ["--models has no name"]),
+        (["--datasets", " , "], ["--datasets has no name"]),
     ],
 )
 def test_bad_options(here, arguments, parts):

@@ -64,7 +64,7 @@ def test_figures_are_files(tmp_path):
     [
         (["stres"], "no table, figure or theorem called 'stres'.* The nearest is 'stress'"),
         (["stress", "--jobs", "0"], "--jobs 0"),
-        (["stress", "--seeds", "x"], "--seeds x: a seed is a whole number"),
+        (["stress", "--seeds", "x"], "--seeds x: a seed must be a whole number"),
         (["stress", "--seeds", "3,3"], "seed 3 is chosen twice"),
         (["stress", "--seeds", str(2**32)], "seed 4294967296 must be between 0 and 4294967295"),
     ],

@@ -1,4 +1,4 @@
-"""`MistClassifier`: parameters, validation, and the bookkeeping of labels and columns."""
+"""`MistClassifier`: its parameters, validation, and the mapping of labels and columns."""
 
 from __future__ import annotations
 
@@ -82,15 +82,15 @@ class LeafRow(NamedTuple):
     leaf : int
         Node id, as `MistClassifier.apply` returns it.
     rule : str
-        Conditions on the way from the root, joined by "and"; empty at an unsplit root.
+        Conditions on the path from the root, joined by "and"; empty at a root without a split.
     rows : float
-        Weight of the rows learnt at this leaf, inherited mass left out.
+        Weight of the rows learnt at this leaf, without inherited mass.
     classes : int
         Classes with mass at this leaf (K_local).
     impurity : float
         Gini impurity of the leaf's class masses.
     nbytes : int
-        Bytes of what the leaf's cells hold.
+        Bytes of the class statistics of the leaf.
     """
 
     leaf: int
@@ -102,13 +102,13 @@ class LeafRow(NamedTuple):
 
 
 class Batch(NamedTuple):
-    """Rows that may be learnt: checked, coded, their columns in the engine's order."""
+    """Rows that passed all checks: labels as codes, columns in the engine's order."""
 
     X: Array
     codes: Array
     weights: Array
     whole: bool
-    """Whether no value is missing; false where that is not known."""
+    """True if no value is missing; False if that is not known."""
 
     def part(self, rows: Any) -> Batch:
         """Some of the rows."""
@@ -116,7 +116,7 @@ class Batch(NamedTuple):
 
 
 class TreeView(NamedTuple):
-    """The tree's nodes as arrays with one entry a node; copies, so writing changes nothing.
+    """The nodes of a tree, as arrays with one entry per node; copies of the model's own.
 
     Attributes
     ----------
@@ -139,101 +139,121 @@ class TreeView(NamedTuple):
 
 def _has_densities(model: MistClassifier) -> bool:
     if model.leaf == "majority":
-        raise AttributeError("leaf='majority' has no densities: use leaf='gaussian' or another")
+        raise AttributeError("leaf='majority' has no densities: use another leaf, as 'gaussian'")
     return True
 
 
 class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
-    """Streaming decision tree for classes that keep arriving.
+    """Streaming decision tree for class-incremental learning.
 
-    Learns row by row in one pass, keeps no rows, takes new labels at any time without being
-    told, and answers at any time. Leaves split when a confidence test says so, and children
-    inherit their parent's class-conditional statistics, so a split forgets nothing. `paper`
-    builds the tree as published; the defaults go past it in the leaf, what children inherit, and
-    the prior of the classes.
+    The model learns row by row in one pass and keeps no rows. A new label may appear in any call
+    without being declared, and predictions are available at any time. A leaf splits when its split
+    test passes; the children inherit the class-conditional statistics of their parent, so a split
+    forgets nothing. `paper` builds the tree as published ("the paper", see References). The
+    defaults differ from it in ``leaf``, ``inheritance``, ``discount`` and ``class_prior``; they
+    were chosen on training rows.
 
     Parameters
     ----------
     leaf : {"gaussian", "sketch", "majority", "full", "mixture"}, default="mixture"
-        Leaf predictor: Gaussian naive Bayes (the paper's MIST-G), densities read from quantile
-        sketches (its MIST-K), the class masses alone, a Gaussian with full covariance for each
-        class, or a mixture of such Gaussians that grows while the class is learnt. ``"full"`` takes
-        at most 1,024 numeric columns; if there are more than 100, ``"mixture"`` has one Gaussian a
-        class with a covariance of low rank plus a diagonal.
+        Model of a class at a leaf. ``"mixture"`` is a mixture of Gaussians that grows with the
+        rows; with more than 100 numeric columns it is one Gaussian with a low-rank plus diagonal
+        covariance. ``"full"`` is one Gaussian with full covariance, for at most 1,024 numeric
+        columns; it is faster and smaller. ``"gaussian"`` is Gaussian naive Bayes (MIST-G in the
+        paper), the fastest. ``"sketch"`` is naive Bayes with densities read from quantile sketches
+        (MIST-K in the paper), for columns with several modes or long tails. ``"majority"`` uses
+        the class masses alone, for comparison with a textbook tree.
     grace_period : int, default=200
-        A leaf is examined each time so many more rows were observed there.
+        Rows observed at a leaf between two attempts to split it. A smaller value splits earlier
+        and costs more time. The default is the paper's.
     delta : float, default=0.1
-        Failure probability of the split test.
+        Failure probability of the split test, in (0, 1). A smaller value gives fewer splits. The
+        default is the paper's.
     tie_threshold : float, default=0.05
-        A confidence radius below this splits on any positive gain.
+        A leaf splits on any positive gain once the confidence radius is below this value. A larger
+        value gives more splits, 0 turns the rule off. The default is the paper's tau.
     sketch_size : int, default=64
-        Capacity k of the top level of the quantile sketches.
+        Capacity k of the top level of a quantile sketch, from 8 to 32,768. A larger value gives
+        more exact thresholds and densities and takes more memory. The default is the paper's.
     sketch_dtype : {"float64", "float32"}, default="float64"
-        Precision of the values in the sketches: ``"float32"`` takes half the bytes and rounds each
-        value to 24 binary digits. Moments are float64 all the same.
+        Precision of the values in the sketches. ``"float32"`` saves memory: it takes half the bytes
+        and rounds each value to 24 binary digits. Moments are always float64.
     inheritance : {"gaussian", "mass", "sketch", "joint", None}, default="joint"
-        What children get: truncated-Gaussian moments, divided masses with moments
-        unchanged, split-column means from the sketches, all numeric columns changed along with
-        the split column by their covariance with it (with Gaussian and sketch leaves up to 4,096
-        columns), or nothing.
+        Statistics that children start from. ``"joint"`` changes all numeric columns along with the
+        split column by their covariance with it (for Gaussian and sketch leaves up to 4,096
+        columns); it is not in the paper. ``"gaussian"``, the paper's, gives the split column
+        truncated-Gaussian moments. ``"mass"`` divides the masses and keeps the moments.
+        ``"sketch"`` takes the means of the split column from the sketches. None starts empty, as
+        Hoeffding trees do.
     discount : float, default=1.0
-        Factor on inherited masses (the paper's alpha, 0.6 there); with ``"joint"`` on the weight
-        of the inherited moments only, so that no class becomes less probable by a split.
+        Factor on inherited masses, in (0, 1]. A smaller value lets new rows outweigh them sooner.
+        With ``"joint"`` it acts on the weight of the inherited moments only, so no class becomes
+        less probable by a split. It is the paper's alpha, which is 0.6 there.
     bound : str, default="mcdiarmid"
-        Confidence radius: ``"mcdiarmid"``, ``"rutkowski"`` or ``"hoeffding"``, see
-        `mist.engine.criterion.radius`, or one that adapts to the variance of the gain and holds
-        at all looks together: ``"confseq"`` whatever the dependence between columns,
-        ``"confseq_independent"`` if they are independent within a class. With these two
-        ``tie_threshold`` has no effect.
+        Confidence radius of the split test. ``"mcdiarmid"`` (the paper's), ``"rutkowski"`` and
+        ``"hoeffding"`` (the Hoeffding tree's) are defined in `mist.engine.criterion.radius`.
+        ``"confseq"`` adapts to the variance of the gain and holds at all attempts together,
+        whatever the dependence between columns; it finds a gain with far fewer rows than
+        ``"mcdiarmid"``. ``"confseq_independent"`` requires columns that are independent within a
+        class. With these two ``tie_threshold`` has no effect.
     split_test : {"gap", "gain", "schedule", "eprocess"}, default="gap"
-        Compare with the radius the gap between the best and the second-best feature, or the
-        best gain. ``"schedule"`` tests nothing: a leaf splits at its best feature as soon as it
-        has seen ``rows_per_split`` rows, all classes counting alike. ``"eprocess"`` lets up to
-        four pairs of children learn beside a leaf and splits it when one of them has predicted
-        better, by a test valid at every row at level ``delta`` for each leaf.
+        When a leaf splits. ``"gap"``, the paper's: the best feature beats the second best by more
+        than the radius. ``"gain"``: the best gain is above the radius. ``"schedule"``: without a
+        test, at the best feature, once the leaf has seen ``rows_per_split`` rows, with all classes
+        weighted alike; use it for trees that grow with the rows. ``"eprocess"``: up to four pairs
+        of children learn next to a leaf, and one replaces it when it has predicted better, by a
+        test valid at every row at level ``delta`` for each leaf; learning is much slower.
     rows_per_split : int, default=500
-        Rows that ``"schedule"`` waits for, looked at each ``grace_period`` rows; with
-        ``"eprocess"`` the next columns are tried after twice as many.
+        Rows a leaf needs for a ``"schedule"`` split, checked every ``grace_period`` rows. With
+        ``"eprocess"`` the next columns are tried after twice as many. A smaller value gives a
+        larger tree. Not in the paper.
     max_features : float or None, default=None
-        Share of the columns, drawn anew, that each attempt to split looks at; None for all.
+        Share of the columns that an attempt to split examines, in (0, 1], drawn at random each
+        time; None examines all. It makes the trees of a forest differ (Breiman, 2001).
     union_bound : bool, default=True
-        Pay in the McDiarmid radius, and those that adapt, for all features and thresholds
-        examined.
+        Whether the radius covers all features and thresholds examined (``"mcdiarmid"`` and the two
+        ``"confseq"`` bounds). False splits sooner and weakens the guarantee. True is the paper's.
     criterion : {"gini", "info_gain", "likelihood"}, default="gini"
-        Gain; ``"info_gain"`` goes with ``bound="hoeffding"`` only. ``"likelihood"`` is what a
-        naive Bayes leaf gains in log likelihood, of which a split needs half a nat; it goes with
-        ``split_test="schedule"``, ``inheritance="joint"`` and Gaussian or sketch leaves.
+        Gain of a split. ``"gini"`` is the paper's. ``"info_gain"`` requires ``bound="hoeffding"``.
+        ``"likelihood"`` is the gain in log likelihood of a naive Bayes leaf, and a split needs half
+        a nat of it; it suits correlated columns and requires ``split_test="schedule"``,
+        ``inheritance="joint"`` and Gaussian or sketch leaves.
     thresholds : {"medians", "dense", "sampled", "gaussian"}, default="medians"
-        Candidate thresholds: midpoints between class medians, an even grid, values drawn
-        from the sketches, or midpoints between class means without any sketch.
+        Candidate thresholds of a column: midpoints between class medians (the paper's), an even
+        grid, values drawn from the sketches, or midpoints between class means. ``"gaussian"`` keeps
+        no sketches, which saves memory.
     n_thresholds : int, default=10
-        Candidates a feature for ``"dense"`` and ``"sampled"``.
+        Candidates in each column for ``"dense"`` and ``"sampled"``. The default is the paper's.
     bandwidth : float, default=0.2
-        MIST-K: multiple of the local inter-quantile spacing (the paper's beta).
+        Sketch leaves: multiple of the local inter-quantile spacing. A larger value smooths more. It
+        is the paper's beta; the default was chosen on training rows.
     smoothing : float, default=1e-3
-        MIST-K: dimensionless smoothing constant (the paper's epsilon_s).
+        Sketch leaves: dimensionless constant that keeps densities above 0 (the paper's epsilon_s).
     variance_prior : float, default=1.0
-        Gaussian and sketch leaves: pseudo-observations by which the variance of a class is drawn
-        to that pooled over the leaf's classes (the paper gives none).
+        Gaussian and sketch leaves: pseudo-observations that shrink the variance of a class towards
+        the variance pooled over the classes of the leaf. Raise it for classes with few rows. The
+        paper gives none.
     class_prior : {"counts", "balanced"}, default="balanced"
-        How probable a class is before the row is looked at: by its rows so far, or all alike.
-        The first serves accuracy, the second the mean recall of the classes.
+        Probability of a class before the row is looked at. ``"balanced"`` treats all alike and
+        serves the mean recall of classes; ``"counts"``, the paper's, follows their rows so far and
+        serves accuracy.
     max_components : int, default=16
-        Gaussians a class at a leaf may have with ``leaf="mixture"`` and up to 100 columns.
+        Most Gaussians of a class at a leaf, for ``leaf="mixture"`` and up to 100 numeric columns.
+        Lower it to save memory and time. Not in the paper.
     open_world : bool, default=False
-        Keep what `novelty` needs: each row is also scored before it is learnt, and each class
-        remembers its last 256 scores. Predictions are the same.
+        Whether to keep what `novelty` needs: each row is also scored before it is learnt, and each
+        class remembers its last 256 scores. Predictions do not change. Not in the paper.
     categorical_features : None, array-like of int, str or bool, default=None
-        The 0/1 columns, as indices, names or mask. They get a Bernoulli likelihood and the
-        threshold 0.5.
+        The columns that hold only 0 and 1, as indices, names or mask. They get a Bernoulli
+        likelihood and the single threshold 0.5, as in the paper.
     max_leaves : int or None, default=None
-        No split beyond so many leaves.
+        Most leaves of the tree; None sets no limit. Use it to limit memory.
     max_classes_per_leaf : int or None, default=None
-        Only the first so many classes of a leaf get a sketch; later ones are summarised by
-        their Gaussian (the paper's K_cap).
+        Only the first so many classes of a leaf get a sketch; later ones keep their Gaussian alone.
+        Use it to limit memory. It is the paper's K_cap.
     random_state : int, RandomState, Generator or None, default=None
-        Seed of the sketches' random bits; None stands for 0, so equal streams always give
-        equal models.
+        Seed of the random bits of the sketches. None means 0, so equal streams always give equal
+        models.
 
     Attributes
     ----------
@@ -243,39 +263,36 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
         Number of columns.
     feature_names_in_ : ndarray of str, shape (n_features_in_,)
         Column names; only if the rows came with names.
-    n_rows_ : int
-        Rows learnt.
-    n_leaves_, n_splits_, depth_ : int
-        Size of the tree.
+    n_rows_, n_leaves_, n_splits_, depth_ : int
+        Rows learnt, and size of the tree.
     leaf_impurity_ : float
         Gini impurity of the leaves, weighted with their masses.
     classes_per_leaf_ : float
         Mean number of classes with mass at a leaf (the paper's K_local).
     nbytes : int
-        Exact bytes of all arrays that hold what was learnt; Python objects around them and
-        the labels themselves are left out.
+        Exact bytes of all arrays that hold what was learnt, without labels and Python objects.
     tree_ : TreeView
         The nodes.
     split_log_ : list of Split
         Splits in order of time.
     feature_importances_ : ndarray of float64, shape (n_features_in_,)
-        Share of each column in what the splits have gained.
+        Share of each column in the total gain of the splits.
 
     Notes
     -----
-    Learning n rows in one call equals n calls with one row, bit for bit. NaN is a missing
-    value: it is skipped in the statistics and in the likelihood, and follows the child with
-    more mass. A weight of 2 means a second copy of the row (in what is read from sketches up
-    to their error), 0 that the row is absent.
+    Learning n rows in one call equals n calls with one row, bit for bit. NaN is a missing value:
+    the statistics and the likelihood skip it, and the row follows the child with more mass. A
+    weight of 2 means a second copy of the row (in figures read from sketches up to their error),
+    a weight of 0 that the row is absent.
 
-    With `set_params`, options of the split may change while the model learns. Those that
-    shape what is kept (``leaf``, ``class_prior``, ``grace_period``, ``sketch_size``,
+    `set_params` may change options of the split while the model learns. It cannot change options
+    that shape the statistics: ``leaf``, ``class_prior``, ``grace_period``, ``sketch_size``,
     ``sketch_dtype``, ``bandwidth``, ``smoothing``, ``variance_prior``, ``max_classes_per_leaf``,
-    ``max_components``, ``open_world``, whether sketches are kept, and whether inheritance is
-    joint) may not; ``categorical_features`` and ``random_state`` are read at the first row.
+    ``max_components``, ``open_world``, whether sketches are kept, and whether inheritance is joint.
+    ``categorical_features`` and ``random_state`` are read at the first row.
 
-    Many threads may ask a model while another lets it learn: each answer is that of the model
-    between two calls. Calls that learn come one after another, and questions wait for them.
+    Threads may share a model. Calls that learn run one after another; a call that reads waits for
+    them, so its answer is that of the model between two learning calls.
 
     References
     ----------
@@ -298,7 +315,7 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
 
     _single: Single | None = None
     _labels: Labels
-    _order: Array  # the user's column that stands at each place of the engine's
+    _order: Array  # number of the user's column at each position of the engine's columns
     _splits: list[Split]
     _state: State
 
@@ -374,14 +391,14 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
         Returns
         -------
         MistClassifier
-            A fresh classifier. What the paper does not know has its default.
+            An unfitted classifier. Parameters that the paper does not have keep their defaults.
 
         Raises
         ------
         ValueError
-            If there is no such kind.
+            If `kind` is unknown.
         TypeError
-            If the classifier has no such parameter.
+            If the classifier does not have a parameter in `options`.
 
         Examples
         --------
@@ -393,8 +410,8 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
         """
         if kind not in PAPER_LEAVES:
             raise ValueError(
-                f"kind={kind!r} is not a tree of the paper: choose 'G' (Gaussian leaves) or "
-                "'K' (sketch leaves)"
+                f"kind={kind!r} is unknown: choose 'G' (Gaussian leaves) or 'K' (sketch leaves), "
+                "the two trees of the paper"
             )
         return cls(**{**PAPER_SETTINGS, "leaf": PAPER_LEAVES[kind], **options})
 
@@ -419,18 +436,18 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
         Raises
         ------
         ValueError
-            For unknown options, infinite values, labels that are no labels, lengths that
-            differ; the message names the option, or row and column.
+            For unknown options, infinite values, missing or mixed labels, or unequal lengths; the
+            message names the option, or the row and column.
         """
         fresh = type(self)(**self.get_params(deep=False))
         fresh._absorb(fresh._admit(X, y, None, sample_weight))
         if fresh._state.tree.counters[N_LEARNT] == 0:
-            raise ValueError("every sample_weight is zero: there is nothing to learn")
+            raise ValueError("every sample_weight is zero: give at least one row a weight above 0")
         self._gate.alone(lambda: take_over(self, fresh, _LEARNT))
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Learn more rows; labels never seen before are welcome.
+        """Learn more rows, which may have new labels.
 
         Parameters
         ----------
@@ -439,8 +456,7 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
         y : array-like, shape (n,)
             Labels: numbers, text or bools.
         classes : array-like or None
-            Labels to list in ``classes_`` before their first row. Optional: labels need not
-            be declared.
+            Labels to list in ``classes_`` before their first row. Labels need not be declared.
         sample_weight : array-like, shape (n,), or None
             Weights from 0 to 2**31.
 
@@ -451,7 +467,7 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
         Raises
         ------
         ValueError
-            As for `fit`; then nothing of the call is learnt.
+            As for `fit`. The model is then unchanged.
 
         Examples
         --------
@@ -478,13 +494,13 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
         Returns
         -------
         ndarray, shape (n,)
-            The prediction for every row, made before the row was learnt. A model that knows
-            no class yet answers with the first of ``classes_`` as they stand after the call.
+            The prediction for each row, made before the row was learnt. Rows before the first
+            learnt one get the first label of ``classes_`` after the call.
 
         Raises
         ------
         ValueError
-            As for `fit`; then nothing of the call is learnt.
+            As for `fit`. The model is then unchanged.
 
         Examples
         --------
@@ -505,23 +521,22 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
         return out
 
     def learn_many(self, X: Any, y: Any, sample_weight: Any = None, *, classes: Any = None) -> Self:
-        """Learn rows whose columns have names: they may appear, vanish and come in any order.
+        """Learn rows with named columns, which may appear, vanish and come in any order.
 
         Equals `learn_one` on each row as a mapping, bit for bit.
 
         Parameters
         ----------
         X : data frame or mapping, n rows
-            A frame of pandas or polars, a table of pyarrow, or a mapping of names to columns. A
-            column that is not there is missing. A name never seen before adds a numeric column,
-            which earlier rows count as missing; only columns of the first call can be among
-            ``categorical_features``.
+            A pandas or polars data frame, a pyarrow table, or a mapping of names to columns. The
+            values of an absent column are missing. A new name adds a numeric column, missing in
+            all earlier rows; ``categorical_features`` can name columns of the first call only.
         y : array-like, shape (n,)
             Labels: numbers, text or bools.
         sample_weight : array-like, shape (n,), or None
             Weights from 0 to 2**31.
         classes : array-like or None
-            Labels to list in ``classes_`` before their first row; need not be given.
+            Labels to list in ``classes_`` before their first row. Labels need not be declared.
 
         Returns
         -------
@@ -532,7 +547,7 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
         TypeError
             If the columns have no names.
         ValueError
-            As for `fit`; then nothing of the call is learnt.
+            As for `fit`. The model is then unchanged.
 
         Examples
         --------
@@ -547,7 +562,7 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
         return self
 
     def prequential_many(self, X: Any, y: Any, sample_weight: Any = None) -> Array:
-        """Test-then-train with columns by name: `prequential` as `learn_many` takes the rows.
+        """Test-then-train on rows with named columns: `prequential` for the input of `learn_many`.
 
         Parameters
         ----------
@@ -573,9 +588,8 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
         Parameters
         ----------
         x : array-like, shape (d,), or mapping
-            The row; a mapping gives values by column name, and an absent name is missing.
-            A model that starts on mappings takes its columns from the first of them, and a
-            new name adds a column.
+            The row. In a mapping of column names to values an absent name is a missing value and a
+            new name adds a column; the first mapping sets the columns of a new model.
         y : label
             The row's label.
         sample_weight : float
@@ -594,7 +608,7 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
         return self
 
     def _learn_one(self, x: Any, y: Any, sample_weight: float) -> None:
-        """Learn one row the long way."""
+        """Learn one row on the slow path, with all checks."""
 
         def learn_it() -> None:
             self._absorb(self._admit_one(x, y, sample_weight))
@@ -603,32 +617,32 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
         self._gate.alone(learn_it)
 
     def _follow(self, single: Single, left: int) -> None:
-        """Do what a row that went the short way has left to be done."""
+        """Finish the work that a row on the fast path has left."""
         self._gate.alone(lambda: self._noting(lambda made: single.follow(left, made)))
 
     # --- merging ----------------------------------------------------------------------------
 
     def fork(self, number: int = 0) -> Self:
-        """Make a model with the same tree that has learnt nothing, to learn a part of the rows.
+        """Return an empty model with the same tree, to learn a part of the rows.
 
-        Forks learn beside each other, in other processes if you like, and never split; `merge`
-        adds what they have learnt. A fork answers nothing itself.
+        Forks learn independently, for example in other processes, and never split; `merge` adds
+        what they have learnt to the model. A fork cannot predict.
 
         Parameters
         ----------
         number : int, default=0
-            Give forks that learn different rows different numbers: then their random bits are
-            independent.
+            Number of the fork. Forks with different numbers have independent random bits, so give
+            forks that learn different rows different numbers.
 
         Returns
         -------
         MistClassifier
-            Shares no memory with this one.
+            The fork; it shares no memory with this model.
 
         Raises
         ------
         NotFittedError
-            If nothing was learnt yet: models that start without rows need no common tree.
+            If nothing was learnt yet. Unfitted models can be merged without a fork.
 
         Examples
         --------
@@ -650,37 +664,37 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
         return out
 
     def _renumber(self, number: int) -> None:
-        """Let a fork draw random bits of its own from now on."""
+        """Give a fork independent random bits from now on."""
         renumber(self._state, number)
 
     def merge(self, other: Self) -> Self:
-        """Learn all that another model has learnt, without its rows.
+        """Add the statistics of another model to this one, without its rows.
 
-        The other model is a `fork` of this one, or of one with the same tree: then what it has
-        learnt since is added. Or it has learnt other rows from the start, perhaps of other classes.
-        Weights, counts and moments are added exactly, but for rounding; quantile sketches are
-        merged within their error; mixtures are joined and reduced, an approximation. Where the
-        trees have split differently, the splits of the one with more leaves stay, and what the
-        leaves of the other know is divided at every threshold that cuts them, as at a split.
+        The other model is either a `fork` of this one, or of a model with the same tree, and has
+        learnt since; or it has learnt other rows from the start, perhaps of other classes.
+        Weights, counts and moments are added exactly, up to rounding; quantile sketches are merged
+        within their error; mixtures are joined and reduced, which is an approximation. If the
+        trees have different splits, the splits of the tree with more leaves stay. The statistics
+        of the other leaves are divided at every threshold that cuts them, as at a split.
 
         Parameters
         ----------
         other : MistClassifier
-            A model with the same options and columns; it is not changed. Its labels may be others.
+            A model with the same options and columns; its labels may differ. It is not changed.
 
         Returns
         -------
         self
-            Leaves that are due for a split are examined when the next row reaches them.
+            A leaf that is due for a split attempt is examined when the next row reaches it.
 
         Raises
         ------
         TypeError
-            If the other is no model of this kind.
+            If `other` is not a model of the same type.
         ValueError
-            If options or columns differ, labels would mix text and numbers, or both are copies of a
-            model that had split before, whose rows would count twice; then nothing is changed.
-            Copies of a model that has not split yet are not told from others: use forks.
+            If options or columns differ, if labels would mix text and numbers, or if both models
+            are copies of one that had split, whose rows would count twice. The model is then
+            unchanged. Copies of a model without a split are not detected: use forks.
 
         Examples
         --------
@@ -706,7 +720,7 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
         return self
 
     def _begin_as(self, other: Self) -> None:
-        """Empty state for the columns of another model."""
+        """Start an empty state for the columns of another model."""
         for name in ("_keys", "n_features_in_", "feature_names_in_"):
             if name in vars(other):
                 setattr(self, name, vars(other)[name])
@@ -714,16 +728,16 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
         self._begin(other._order.copy(), other._state.options.n_numeric)
 
     def _take_in(self, other: Self, codes: Array) -> None:
-        """Merge with a model that was checked; ``codes`` tells its classes here."""
+        """Merge with a checked model; ``codes`` maps its class codes to those of this model."""
         before, n_codes = self._state, len(self._labels.columns)
-        # Set anew, though it may be the same: single rows have to take the long way once.
+        # Assigned even if it is the same object: that ends the fast path for single rows.
         with before.changing():
             self._state = merged(before, other._state, codes, n_codes, self.inheritance)
         if self._state is not before:
             self._splits = list(other._splits)
 
     def _split_where_due(self) -> None:
-        """Examine all leaves that are due, as when their next row comes."""
+        """Attempt a split at every leaf that is due, as its next row would."""
         self._noting(lambda made: split_where_due(self._state, self._rule, made))
 
     def _admit_one(self, x: Any, y: Any, sample_weight: float) -> Batch:
@@ -736,7 +750,7 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
     def _admit_many(
         self, X: Any, y: Any, sample_weight: Any, classes: Any, *, predict: bool = False
     ) -> Batch:
-        """`_admit` for rows whose columns come by name."""
+        """`_admit` for rows with named columns."""
         table = named_columns(X, "learning")
         names = self._names_with(table)
         rows = self._rows_of(table, names)
@@ -756,11 +770,11 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
         names: list[Any] | None = None,
         checked: bool = False,
     ) -> Batch:
-        """Check everything that is to be learnt, and make labels and columns ready for it.
+        """Check the rows to learn, and add their labels and columns to the model.
 
-        Rows of weight 0 are kept if they are to be predicted. ``names`` are the names of the
-        columns if the row came by name; ``checked`` says that row and label are known to fit. A
-        refused call leaves no trace, not even the column names of a first call.
+        Rows of weight 0 are kept if ``predict``. ``names`` are the names of the columns, if rows
+        have any. With ``checked``, rows and labels are known to be valid. A refused call does not
+        change the model, not even the column names of a first call.
         """
         if predict:
             self._check_whole()
@@ -782,7 +796,7 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
             check_binary_columns(self, X, self._order[self._state.options.n_numeric :])
             learnt = weights > 0
             if predict and not len(self._labels.columns) and not learnt.any():
-                raise ValueError("every sample_weight is zero: there is no class to predict yet")
+                raise ValueError("every sample_weight is zero, so there is no class to predict yet")
             declared = check_classes(classes)
             codes = np.full(len(X), -1, dtype=np.int64)
             codes[learnt] = self._labels.take(y[learnt], declared)
@@ -794,27 +808,27 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
         return Batch(self._internal(X), codes, weights, whole)
 
     def _absorb(self, batch: Batch, out: Array | None = None, shares: Array | None = None) -> None:
-        """Learn what was admitted; ``out`` and ``shares`` receive predictions made before."""
+        """Learn a batch; ``out`` and ``shares`` receive the predictions made before that."""
         ranks = self._labels.columns
         self._noting(lambda made: learn(self._state, self._rule, *batch, ranks, out, shares, made))
 
     def _noting(self, grow: Callable[[list[Split]], object]) -> None:
-        """Take the splits that come of something into the log, even if it is broken off."""
+        """Append the splits that `grow` makes to the log, even if it is interrupted."""
         made: list[Split] = []
         try:
             grow(made)
         finally:
-            # The log has the user's columns. It is not set anew: single rows go on the short way.
+            # The log has the user's columns. It is extended in place to keep the fast path.
             self._splits.extend(s._replace(feature=int(self._order[s.feature])) for s in made)
 
     def _start(self, n_features: int) -> None:
-        """Empty state for rows of so many columns."""
+        """Start an empty state for rows of ``n_features`` columns."""
         categorical = categorical_columns(self, self.categorical_features, n_features)
         numeric = np.setdiff1d(np.arange(n_features), categorical)
         self._begin(np.concatenate([numeric, categorical]), numeric.size)
 
     def _begin(self, order: Array, n_numeric: int) -> None:
-        """Empty state for columns in the engine's order."""
+        """Start an empty state for columns in the engine's order."""
         self._order = order
         self._splits = []
         self._state = self._new_state(len(order), n_numeric, seed_of(self.random_state))
@@ -845,13 +859,13 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
         most = kind.most_columns
         if most is not None and n_numeric > most:
             raise ValueError(
-                f"leaf={self.leaf!r} keeps covariances of at most {most} numeric "
+                f"leaf={self.leaf!r} takes at most {most} numeric "
                 f"columns, got {n_numeric}: use leaf='gaussian' "
                 "(command line: --model mist-g), or fewer columns"
             )
         if self.inheritance == "joint" and kind.uses_products and n_numeric > MOST_PAIRED:
             raise ValueError(
-                f"inheritance='joint' with leaf={self.leaf!r} keeps the products of all pairs of "
+                f"inheritance='joint' with leaf={self.leaf!r} takes "
                 f"at most {MOST_PAIRED} numeric columns, got {n_numeric}: use leaf='mixture', "
                 "inheritance='gaussian', or fewer columns"
             )
@@ -860,7 +874,7 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
         return None if self.thresholds == "gaussian" else int(self.sketch_size)
 
     def _check_rule(self) -> None:
-        """Check all options when one of them is new; from then on the split goes by them."""
+        """Check all options if one of them has changed, and make the split rule from them."""
         given = {name: vars(self)[name] for name in _OPTIONS}
         before = getattr(self, "_options", None)
         if given != before:
@@ -878,7 +892,7 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
     # --- answering --------------------------------------------------------------------------
 
     def predict(self, X: Any) -> Array:
-        """Most probable label of every row; ties go to the label that sorts first.
+        """Return the most probable label of each row; ties go to the label that sorts first.
 
         Parameters
         ----------
@@ -898,7 +912,7 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
         return self._gate.shared(lambda: self._answers(*self._checked(X)))
 
     def predict_proba(self, X: Any) -> Array:
-        """Probability of every class for every row.
+        """Return the probability of every class for each row.
 
         Parameters
         ----------
@@ -908,8 +922,8 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
         Returns
         -------
         ndarray of float64, shape (n, n_classes)
-            Columns follow ``classes_``; every row sums to 1. A class without mass at the
-            row's leaf has probability 0.
+            Columns follow ``classes_``; each row sums to 1. A class without mass at the leaf of
+            the row has probability 0.
 
         Raises
         ------
@@ -919,12 +933,12 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
         return self._gate.shared(lambda: self._predict_proba(*self._checked(X)))
 
     def predict_many(self, X: Any) -> Array:
-        """Most probable label of every row, with columns by name.
+        """Return the most probable label of each row, for rows with named columns.
 
         Parameters
         ----------
         X : data frame or mapping, n rows
-            As for `learn_many`; absent columns are missing, names never learnt are ignored.
+            As for `learn_many`. Absent columns are missing; columns never learnt are ignored.
 
         Returns
         -------
@@ -941,7 +955,7 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
         return self._gate.shared(lambda: self._answers(self._table_to_answer(X)))
 
     def predict_proba_many(self, X: Any) -> Array:
-        """Probability of every class for every row, with columns by name.
+        """Return the probability of every class for each row, for rows with named columns.
 
         Parameters
         ----------
@@ -956,7 +970,7 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
         return self._gate.shared(lambda: self._predict_proba(self._table_to_answer(X)))
 
     def predict_log_proba(self, X: Any) -> Array:
-        """Natural logarithm of `predict_proba`; -inf where the probability is 0.
+        """Return the natural logarithm of `predict_proba`; -inf where the probability is 0.
 
         Parameters
         ----------
@@ -972,12 +986,12 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
             return np.log(self.predict_proba(X))
 
     def predict_one(self, x: Any) -> Any:
-        """Most probable label of one row, or None if nothing was learnt yet.
+        """Return the most probable label of one row, or None if nothing was learnt yet.
 
         Parameters
         ----------
         x : array-like, shape (d,), or mapping
-            The row; absent names are missing, names never learnt are ignored.
+            The row. Absent names are missing; names never learnt are ignored.
         """
         if self._single is not None:
             known = self._single.predict(x)
@@ -986,7 +1000,7 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
         return self._predict_one(x)
 
     def _predict_one(self, x: Any) -> Any:
-        """Answer one row the long way."""
+        """Predict one row on the slow path, with all checks."""
         return self._gate.shared(lambda: self._label_of(x))
 
     def _label_of(self, x: Any) -> Any:
@@ -1001,12 +1015,12 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
         return label.item() if isinstance(label, np.generic) else label
 
     def predict_proba_one(self, x: Any) -> dict[Any, float]:
-        """Probability of every class for one row, by label; empty if nothing was learnt yet.
+        """Return the probability of each label for one row; empty if nothing was learnt yet.
 
         Parameters
         ----------
         x : array-like, shape (d,), or mapping
-            The row; absent names are missing, names never learnt are ignored.
+            The row. Absent names are missing; names never learnt are ignored.
         """
         return self._gate.shared(lambda: self._shares_of(x))
 
@@ -1018,21 +1032,22 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
 
     @available_if(_has_densities)
     def score_samples(self, X: Any) -> Array:
-        """Natural logarithm of the density of every row, whatever its class.
+        """Return the natural logarithm of the marginal density of each row.
 
-        The sum over the classes at the row's leaf of P(class, leaf) p(row | class, leaf), in the
-        units of the columns. With ``class_prior="balanced"`` all classes are equally probable.
+        The density is the sum over the classes at the leaf of the row of P(class, leaf)
+        p(row | class, leaf), in the units of the columns. With ``class_prior="balanced"`` all
+        classes are equally probable.
 
         Parameters
         ----------
         X : array-like or data frame, shape (n, d)
-            Numbers; NaN is missing, and then the density is that of the other columns.
+            Numbers; NaN is missing. The density of such a row is that of its other columns.
 
         Returns
         -------
         ndarray of float64, shape (n,)
             Comparable between rows that have values in the same columns. Numeric columns that
-            never varied are left out; 0/1 columns count by their probabilities.
+            never varied are left out; 0/1 columns enter with their probabilities.
 
         Raises
         ------
@@ -1058,13 +1073,13 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
         return out
 
     def novelty(self, X: Any) -> Array:
-        """P-value of every row belonging to a class learnt so far; a small one means novel.
+        """Return the p-value of each row belonging to a known class; a small one means novel.
 
-        Just before a row is learnt, the model scores it by its density in its class, and each
-        class remembers its last scores. The p-value of a row in a class is the share of the
-        scores that are no better than the row's own, ``(1 + below) / (1 + all)``. The answer is the
-        largest over the classes. If rows of known classes come as they did before, no more than
-        about a share ``p`` of them has an answer of ``p`` or less.
+        The score of a row is its density in its class just before it is learnt; each class
+        remembers its last scores. The p-value of a row in a class is the share of these scores that
+        are no better than its own, ``(1 + below) / (1 + all)``. The result is the largest p-value
+        over the classes. If rows of known classes keep their distribution, no more than about a
+        share ``p`` of them has a result of ``p`` or less (conformal prediction).
 
         Parameters
         ----------
@@ -1075,9 +1090,8 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
         -------
         ndarray of float64, shape (n,)
             In (0, 1], and never below 1/257 with weights of 1. A class counts once it has 20
-            scores, which begin with its eleventh row; rows of rarer classes are novel. Where
-            nothing can be told, the answer is 1: before any class has so many scores, and at a
-            leaf that has neither learnt nor inherited anything.
+            scores, which begin with its eleventh row; rows of rarer classes are novel. The result
+            is 1 before any class has 20 scores, and at a leaf that holds only prior masses.
 
         Raises
         ------
@@ -1098,8 +1112,8 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
     def _p_values(self, X: Array, whole: bool) -> Array:
         if self._state.conformity is None:
             raise ValueError(
-                "novelty needs scores that are taken while the model learns: make it with "
-                "open_world=True and learn the rows anew"
+                "novelty needs open_world=True while the model learns: create the model with it "
+                "and learn the rows again"
             )
         p = np.empty(len(X))
         write_p_values(self._state.conformity, self._densities(X, whole)[0], p)
@@ -1108,7 +1122,7 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
         return p
 
     def _densities(self, X: Array, whole: bool) -> tuple[Array, Array]:
-        """Log p(row, leaf | class) of checked rows by class code, and the mass of each class."""
+        """Return log p(row, leaf | class) by class code, and the mass of each class."""
         held = np.empty(len(self._labels.columns))
         count_masses(self._state.tree, held)
         densities = np.full((len(X), len(held)), -np.inf)
@@ -1116,7 +1130,7 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
         return densities, held
 
     def apply(self, X: Any) -> Array:
-        """Leaf of every row.
+        """Return the leaf of each row.
 
         Parameters
         ----------
@@ -1151,17 +1165,17 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
     def _check_whole(self) -> None:
         if hasattr(self, "_state") and self._state.began is not None:
             raise ValueError(
-                "a fork has only what it learnt itself, and answers nothing: merge it into the "
-                "model that it is a fork of, and ask that"
+                "a fork has only what it learnt itself and cannot predict: merge it into the "
+                "model that it is a fork of, and predict with that model"
             )
 
     def _checked(self, X: Any) -> tuple[Array, bool]:
-        """Rows to be answered, and whether no value is missing."""
+        """Check rows for prediction; also returns whether no value is missing."""
         self._fitted()
         X, whole = survey_rows(self, X, reset=False)
         return self._ready(X), whole
 
-    # A tree of a forest has these rows checked, though it may have drawn no row to learn itself.
+    # Without a check that rows were learnt: the first tree of a forest may have drawn none.
 
     def _row_to_answer(self, x: Any) -> Array:
         return self._ready(self._one_row(x))
@@ -1172,7 +1186,7 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
         return self._ready(self._rows_of(table, names))
 
     def _ready(self, X: Array) -> Array:
-        """Rows to be answered, in the engine's order, or an error that says what is wrong."""
+        """Check 0/1 columns of rows for prediction, and put columns in the engine's order."""
         self._check_whole()
         check_binary_columns(self, X, self._order[self._state.options.n_numeric :])
         return self._internal(X)
@@ -1194,14 +1208,14 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
         return shares
 
     def _holes(self, X: Array, whole: bool) -> bool | None:
-        """True if a missing value can matter, else None: rows with holes need other code."""
+        """Return True if missing values can matter, else None, which selects faster code."""
         whole = whole or first_missing(X, 0) < 0
         return None if whole and self._state.missing is None else True
 
     # --- single rows ------------------------------------------------------------------------
 
     def _names(self) -> list[Any]:
-        """Names by which a mapping gives values; column numbers if there are no names."""
+        """Return the keys of rows given as mappings: column names, or else column numbers."""
         given = getattr(self, "_keys", getattr(self, "feature_names_in_", None))
         return list(range(self.n_features_in_)) if given is None else list(given)
 
@@ -1209,14 +1223,14 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
         return hasattr(self, "_keys") or hasattr(self, "feature_names_in_")
 
     def _names_with(self, x: Mapping[Any, Any]) -> list[Any]:
-        """The names so far, and behind them those that only this row has."""
+        """Return the names so far, followed by the new names in this row."""
         names = self._names() if hasattr(self, "_state") else []
         known = set(names)
         new = [name for name in x if name not in known]
         if new and names and not self._has_names():
             raise ValueError(
-                f"the row names the column {new[0]!r}, but this model learnt columns without "
-                f"names; give the row as a list, or with the keys 0 to {len(names) - 1}"
+                f"the row has a column named {new[0]!r}, but this model learnt columns without "
+                f"names: give the row as a list, or with the keys 0 to {len(names) - 1}"
             )
         names += new
         if not names:
@@ -1224,19 +1238,19 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
         return names
 
     def _one_row(self, x: Any, names: list[Any] | None = None) -> Array:
-        """A single row as a checked array of shape (1, d); values may come by name."""
+        """Return one row, given by position or by name, as a checked array of shape (1, d)."""
         if isinstance(x, Mapping):
             if names is None:
                 names = self._names() if self._has_names() else self._names_with(x)
             try:
                 row = np.array([[x.get(name, np.nan) for name in names]], dtype=np.float64)
             except (TypeError, ValueError, OverflowError):
-                # Some kind of missing value, or a fault that is told with the column's name.
+                # A missing value of another type, or an error that should name the column.
                 row = numbers([[x.get(name)] for name in names], names, 1)
         else:
             row = np.array(x, dtype=np.float64, ndmin=2)
             if row.ndim != 2 or len(row) != 1:
-                raise ValueError(f"one row must have shape (d,), got shape {np.shape(x)}")
+                raise ValueError(f"a single row must have shape (d,), got shape {np.shape(x)}")
             if hasattr(self, "_state") and row.shape[1] != self.n_features_in_:
                 raise ValueError(
                     f"the row has {row.shape[1]} values, {type(self).__name__} expects "
@@ -1246,16 +1260,16 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
         return row
 
     def _rows_of(self, table: Mapping[Any, Any], names: list[Any]) -> Array:
-        """Rows of a table as a checked array whose columns have these names."""
+        """Return the named columns of a table as a checked array."""
         n_rows = len(next(iter(table.values())))
         rows = numbers([table.get(name) for name in names], names, n_rows)
         check_magnitudes(self, rows, names)
         return rows
 
     def _shorten(self, *, checked: bool = False) -> None:
-        """Let single rows go the short way until an attribute of the model is set.
+        """Switch single rows to the fast path until an attribute of the model is assigned.
 
-        To be learnt they may do so only if the options have been ``checked``.
+        The fast path can learn rows only if the options have been ``checked``.
         """
         single = self._single
         enough = single is not None and single.holds and single.checked >= checked
@@ -1270,7 +1284,7 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
             self.__dict__.pop("_single", None)
 
     def _take_names(self, names: list[Any]) -> None:
-        """Remember the names of the columns."""
+        """Store the names of the columns."""
         if names == getattr(self, "_keys", None):
             return
         self._keys = names
@@ -1281,7 +1295,7 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
             self.__dict__.pop("feature_names_in_", None)
 
     def _make_columns(self, n_features: int) -> None:
-        """Add columns to the state until it has so many."""
+        """Add columns to the state until it has ``n_features``."""
         old = len(self._order)
         if n_features > old:
             at = self._state.options.n_numeric
@@ -1317,8 +1331,8 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
     def leaf_impurity_(self) -> float:
         """Gini impurity of the leaves, each weighted with its mass.
 
-        Masses are those that the leaf predicts from: rows learnt there and what it inherited. A
-        leaf that inherited nothing has its parent's until it learns a row.
+        The masses are those used for prediction: of rows learnt at the leaf and inherited. A leaf
+        that inherited nothing has the masses of its parent until it learns a row.
 
         Examples
         --------
@@ -1330,7 +1344,7 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
 
     @property
     def classes_per_leaf_(self) -> float:
-        """Mean over the leaves of the number of classes with mass there (mean K_local).
+        """Mean number of classes with mass at a leaf (mean K_local).
 
         Examples
         --------
@@ -1371,13 +1385,13 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
 
     @property
     def feature_importances_(self) -> Array:
-        """Share of each column in what the splits have gained, see `mist.inspection`."""
+        """Share of each column in the total gain of the splits, see `mist.inspection`."""
         return self._gate.shared(lambda: feature_importances(self))
 
     def explain(self, x: Any, *, top: int | None = 5) -> Explanation:
-        """Say why one row gets its answer: the way to the leaf, and the evidence of each value.
+        """Explain the prediction for one row: the path to its leaf, and the evidence of each value.
 
-        See `mist.inspection.explain` for parameters, what is returned, and errors.
+        See `mist.inspection.explain` for parameters, return value and errors.
 
         Examples
         --------
@@ -1388,16 +1402,16 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
         return self._gate.shared(lambda: explain(self, x, top=top))
 
     def to_frame(self) -> DataFrame:
-        """All nodes as a data frame, see `mist.inspection.to_frame`."""
+        """Return all nodes as a data frame, see `mist.inspection.to_frame`."""
         return self._gate.shared(lambda: to_frame(self))
 
     def leaf_summary(self) -> list[LeafRow]:
-        """All leaves as rows of a table, from left to right.
+        """Return one record per leaf, from left to right.
 
         Returns
         -------
         list of LeafRow
-            ``pandas.DataFrame(model.leaf_summary())`` makes it a data frame.
+            ``pandas.DataFrame(model.leaf_summary())`` makes a data frame of it.
 
         Examples
         --------
@@ -1427,7 +1441,7 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
         return rows
 
     def export_text(self, *, max_classes: int = 5) -> str:
-        """The tree as indented text.
+        """Return the tree as indented text.
 
         Parameters
         ----------
@@ -1437,7 +1451,7 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
         Returns
         -------
         str
-            One line a node.
+            One line per node.
 
         Examples
         --------
@@ -1470,7 +1484,7 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
         if hasattr(self, "_state"):
-            # joblib may hand over memory that must not be written to.
+            # joblib may pass read-only memory.
             self._state = writable(self._state)
 
     def _check_loaded(self) -> None:

@@ -1,7 +1,7 @@
-"""The command ``mist``: the options of its subcommands, nothing else.
+"""Command-line interface ``mist``: the options of its subcommands.
 
-What a subcommand does is in :mod:`mist.commands` and imported when it runs, so that ``--help``
-answers at once. `_SIBLINGS` are in a package of their own, found by entry points.
+The work of a subcommand is in :mod:`mist.commands`, which is imported when the subcommand runs, so
+that ``--help`` is fast. `_SIBLINGS` are in a package of their own, found by entry points.
 """
 
 from __future__ import annotations
@@ -44,14 +44,14 @@ app.add_typer(data_app, name="data")
 
 
 class Order(StrEnum):
-    """In which order the rows of a file are learnt."""
+    """Order in which the rows of a file are learnt."""
 
     FILE = "file"
     CLASS_INCREMENTAL = "class-incremental"
 
 
 class Format(StrEnum):
-    """What a file or a pipe holds."""
+    """Format of a file or a pipe."""
 
     CSV = "csv"
     TSV = "tsv"
@@ -62,7 +62,7 @@ class Format(StrEnum):
 
 
 class Unlabelled(StrEnum):
-    """What is done with a row without a label."""
+    """Treatment of rows without a label."""
 
     PREDICT = "predict"
     ERROR = "error"
@@ -71,7 +71,7 @@ class Unlabelled(StrEnum):
 _FormatOption = Annotated[
     Format | None,
     typer.Option(
-        help="What the files hold.  [default: as their names end, a pipe as it begins]",
+        help="Format of the files.  [default: from the end of their names, or start of a pipe]",
         show_default=False,
     ),
 ]
@@ -84,7 +84,7 @@ def main() -> None:
 
 @contextmanager
 def tidy_errors() -> Iterator[None]:
-    """One line and an exit code in place of a traceback."""
+    """Print one line and exit with a code instead of a traceback."""
     try:
         yield
     except KeyboardInterrupt:
@@ -125,7 +125,7 @@ def demo(
     seed: Annotated[int, typer.Option(min=0, help="Seed of splits, orders and models.")] = 42,
     quick: Annotated[bool, typer.Option("--quick", help="At most 400 rows of each set.")] = False,
 ) -> None:
-    """Run four models on four small data sets whose classes arrive one pair after another."""
+    """Run four models on four small data sets whose classes arrive in pairs, or one by one."""
     with tidy_errors():
         from mist.commands.demo import demo as run_demo
 
@@ -138,22 +138,22 @@ def run(
         list[str],
         typer.Argument(
             metavar="FILE...",
-            help="CSV, TSV, JSON lines, ARFF, Parquet or NPZ; texts also as .gz or .zst. Several "
-            "files, a pattern such as 'logs/*.csv.gz' or a folder of Parquet files are one table. "
-            "`-` is standard input, kafka://HOST:PORT/TOPIC a topic of Kafka.",
+            help="CSV, TSV, JSON lines, ARFF, Parquet or NPZ; text files also as .gz or .zst. "
+            "Several files, a pattern such as 'logs/*.csv.gz' or a folder of Parquet files form "
+            "one table. `-` is standard input, kafka://HOST:PORT/TOPIC is a Kafka topic.",
             show_default=False,
         ),
     ],
     target: Annotated[
         str | None,
         typer.Option(
-            help="Column of the labels: its name, or its position from 0 (-1: the last). "
-            "In an NPZ file the array, 'y' if not given.",
+            help="Column with the labels: its name, or its position from 0 (-1: the last). "
+            "For an NPZ file the name of the array, by default 'y'.",
             show_default=False,
         ),
     ] = None,
     order: Annotated[
-        Order, typer.Option(help="Order of the rows; the second reads the file into memory.")
+        Order, typer.Option(help="Order of rows; class-incremental reads the file into memory.")
     ] = Order.FILE,
     model: Annotated[
         list[str] | None,
@@ -164,11 +164,11 @@ def run(
     ] = None,
     predictions: Annotated[
         Path | None,
-        typer.Option(help="CSV file for the prediction of every row.", show_default=False),
+        typer.Option(help="CSV file for the predictions of all rows.", show_default=False),
     ] = None,
     report: Annotated[Path, typer.Option(help="HTML file to write.")] = Path("mist-run.html"),
     limit: Annotated[
-        int | None, typer.Option(min=1, help="Stop after so many rows.", show_default=False)
+        int | None, typer.Option(min=1, help="Stop after this many rows.", show_default=False)
     ] = None,
     chunk_rows: Annotated[int, typer.Option(min=1, help="Rows read at a time.")] = 10_000,
     no_header: Annotated[
@@ -178,31 +178,31 @@ def run(
         list[str] | None,
         typer.Option(
             metavar="COLUMN",
-            help="Read a column of numbers as texts, repeatable.",
+            help="Treat a column of numbers as text (categories); repeatable.",
             show_default=False,
         ),
     ] = None,
     ignore: Annotated[
         list[str] | None,
-        typer.Option(metavar="COLUMN", help="Leave a column out, repeatable.", show_default=False),
+        typer.Option(metavar="COLUMN", help="Leave out a column; repeatable.", show_default=False),
     ] = None,
     format: _FormatOption = None,
     unlabelled: Annotated[
         Unlabelled | None,
         typer.Option(
-            help="Rows without a label: predict them and learn nothing, or stop.  "
+            help="Rows without a label: predict them without learning, or stop with an error.  "
             "[default: predict in a stream, error in files]",
             show_default=False,
         ),
     ] = None,
     save: Annotated[
         Path | None,
-        typer.Option(help="File for the trained model, see `mist predict`.", show_default=False),
+        typer.Option(help="File for the trained model, for `mist predict`.", show_default=False),
     ] = None,
     checkpoint: Annotated[
         Path | None,
         typer.Option(
-            help="File from which the same command goes on where it was stopped.",
+            help="File for progress: after a stop the same command continues from it.",
             show_default=False,
         ),
     ] = None,
@@ -211,12 +211,12 @@ def run(
         bool,
         typer.Option(
             "--skip-learnt",
-            help="The pipe begins anew: leave out the rows that the checkpoint has learnt.",
+            help="The pipe starts again from its first row: skip rows the checkpoint has learnt.",
         ),
     ] = False,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the split, order and models.")] = 42,
 ) -> None:
-    """Predict, then learn every row of a table or a stream, in one pass and in bounded memory."""
+    """Predict, then learn each row of a table or a stream, in one pass and in bounded memory."""
     with tidy_errors():
         from mist.commands.run import RunOptions
         from mist.commands.run import run as run_file
@@ -248,7 +248,7 @@ def run(
 @app.command()
 def predict(
     model: Annotated[
-        Path, typer.Argument(help="What `mist run --save` has written.", show_default=False)
+        Path, typer.Argument(help="Model file from `mist run --save`.", show_default=False)
     ],
     files: Annotated[
         list[str],
@@ -256,7 +256,7 @@ def predict(
     ],
     out: Annotated[
         Path | None,
-        typer.Option(help="CSV file to write; standard output if not given.", show_default=False),
+        typer.Option(help="CSV file to write; default: standard output.", show_default=False),
     ] = None,
     format: _FormatOption = None,
     chunk_rows: Annotated[int, typer.Option(min=1, help="Rows read at a time.")] = 10_000,
@@ -264,7 +264,7 @@ def predict(
         bool, typer.Option("--no-header", help="The first row is data; columns are 0, 1, ...")
     ] = False,
 ) -> None:
-    """Apply a saved model to rows: the most probable class of each, and its probability."""
+    """Predict rows with a saved model: the most probable class and its probability."""
     with tidy_errors():
         from mist.commands.predict import PredictOptions
         from mist.commands.predict import predict as predict_files
@@ -283,15 +283,13 @@ def predict(
 
 @app.command()
 def inspect(
-    file: Annotated[Path, typer.Argument(help="File of a model.", show_default=False)],
+    file: Annotated[Path, typer.Argument(help="Model file.", show_default=False)],
     tree: Annotated[
         bool, typer.Option("--tree", help="Show the tree, or every tree of a forest, as text.")
     ] = False,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print all as one value of JSON.")
-    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
 ) -> None:
-    """Check the file of a model, and show what is in it."""
+    """Validate a model file and show its content."""
     with tidy_errors():
         from mist.commands.inspect import inspect as inspect_file
 
@@ -303,7 +301,7 @@ def explain(
     model: Annotated[
         Path,
         typer.Argument(
-            help="What `mist run --save` has written, or a saved MistClassifier or StreamPipeline.",
+            help="Model file from `mist run --save`, or a saved MistClassifier or StreamPipeline.",
             show_default=False,
         ),
     ],
@@ -314,14 +312,14 @@ def explain(
         ),
     ] = None,
     csv: Annotated[
-        Path | None, typer.Option(help="CSV file that the row is in.", show_default=False)
+        Path | None, typer.Option(help="CSV file with the row.", show_default=False)
     ] = None,
     line: Annotated[
-        int, typer.Option(min=1, help="Its line in that file; the first has the names.")
+        int, typer.Option(min=1, help="Line of the row in the CSV file; line 1 has the names.")
     ] = 2,
     top: Annotated[int, typer.Option(min=1, help="Most probable classes to compare.")] = 3,
 ) -> None:
-    """Say why a saved model answers a row as it does."""
+    """Explain the prediction of a saved model for one row."""
     with tidy_errors():
         from mist.commands.explain import explain_row, row_of_csv, row_of_text
 
@@ -333,7 +331,7 @@ def explain(
 
 @data_app.command("list")
 def data_list() -> None:
-    """List all data sets and where they are now."""
+    """List all data sets and their locations."""
     with tidy_errors():
         from mist.commands.data import list_sets
 
@@ -346,7 +344,7 @@ def data_get(
         list[str], typer.Argument(metavar="NAME...", help="Data sets.", show_default=False)
     ],
 ) -> None:
-    """Download data sets that are not here yet."""
+    """Download data sets that are not stored yet."""
     with tidy_errors():
         from mist.commands.data import get
 
@@ -357,7 +355,7 @@ def data_get(
 def data_info(
     name: Annotated[str, typer.Argument(help="Data set.", show_default=False)],
 ) -> None:
-    """Show all that is known of a data set."""
+    """Show the details of a data set."""
     with tidy_errors():
         from mist.commands.data import info
 

@@ -1,4 +1,4 @@
-"""The discriminant on random features that answers beside the trees of a forest."""
+"""Random-feature head of a forest: a linear discriminant on random features."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from mist.rows import Array
 
 
 class Companion:
-    """A `mist.baselines.RandomFeatureLDA` that learns the complete rows a forest learns.
+    """A `mist.baselines.RandomFeatureLDA` that learns the rows of a forest with no missing value.
 
-    It reads the columns there were at its first row; its classes are the forest's class codes.
+    It reads the columns that existed at its first row. Its classes are the forest's class codes.
 
     Parameters
     ----------
     n_features : int
         Number of random features.
     class_prior : {"balanced", "counts"}
-        As the trees'.
+        That of the trees.
     seed : int
         Seed of the features.
     """
@@ -35,11 +35,11 @@ class Companion:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of what it has learnt."""
+        """Bytes of its arrays; 0 before the first row."""
         return self.model.nbytes if self._knows() else 0
 
     def learn(self, X: Array, codes: Array, weights: Array, order: Array) -> None:
-        """Learn the rows of weight above 0 that have no missing value; others leave no trace."""
+        """Learn the rows with a weight above 0 and no missing value; ignore the others."""
         X, whole = self._own(X, order)
         learnt = whole & (weights > 0)
         if learnt.any():
@@ -48,7 +48,7 @@ class Companion:
     def learn_after(
         self, X: Array, codes: Array, weights: Array, order: Array, ranks: Array, k: int
     ) -> tuple[Array, Array]:
-        """As `learn`, after an answer to each row; returns answers and trust, see `answer`."""
+        """Predict each row, then learn it as `learn` does; returns as `answer` does."""
         n = len(X)
         X, whole = self._own(X, order)
         shares, trust = np.zeros((n, k)), np.zeros(n)
@@ -56,32 +56,32 @@ class Companion:
         if self._knows() or counted.any():
             before = self._weight() + np.cumsum(counted) - counted
             trust[whole] = self._trust(before[whole])
-            # A row of weight 0 has no class, and none is looked at.
+            # A row of weight 0 has the code -1; any valid code will do, as it is not learnt.
             labels = np.maximum(codes[whole], 0)
             given = self.model._prequential_proba(X[whole], labels, counted[whole])
             self._place(given, whole, ranks, shares)
         return shares, trust
 
     def answer(self, X: Array, order: Array, ranks: Array, k: int) -> tuple[Array, Array]:
-        """Class probabilities of rows, and how far they can be trusted.
+        """Return class probabilities of rows, and how far they can be trusted.
 
         Parameters
         ----------
         X : ndarray of float64, shape (n, d)
             Rows in the engine's order of columns.
         order : ndarray of int64, shape (d,)
-            Which column stands where.
+            The user's column at each position of that order.
         ranks : ndarray of int64, shape (n_codes,)
-            Place of each class among the sorted labels.
+            Rank of each class code among the sorted labels.
         k : int
             Number of labels, declared ones included.
 
         Returns
         -------
         shares : ndarray of float64, shape (n, k)
-            Zeros in rows with a missing value, and before the first learnt row.
+            Zeros for rows with a missing value, and before the first learnt row.
         trust : ndarray of float64, shape (n,)
-            N / (N + m) after rows of weight N with m features.
+            N / (N + m), where N is the weight of the rows learnt and m the number of features.
         """
         n = len(X)
         X, whole = self._own(X, order)
@@ -91,7 +91,7 @@ class Companion:
         return shares, np.full(n, self._trust(self._weight()))
 
     def _own(self, X: Array, order: Array) -> tuple[Array, Array]:
-        """The columns it reads, and which rows have all of them."""
+        """Return the columns that the head reads, and which rows have values in all of them."""
         if not hasattr(self, "columns"):
             self.columns = order.copy()
         place = np.empty_like(order)

@@ -1,4 +1,4 @@
-"""What estimators share: files, refused calls that leave no trace, `fit` afresh, size in words."""
+"""Shared by all estimators: saving, undoing a refused call, `fit`, and a summary of the size."""
 
 from __future__ import annotations
 
@@ -13,27 +13,27 @@ __all__ = ["Saveable", "size_of", "take_over", "without_trace"]
 
 
 class Saveable(Gated):
-    """An estimator that can be written to a file."""
+    """An estimator that can be saved to a file."""
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the model to a file, from which `mist.load` reads it.
+        """Write the model to a file that `mist.load` reads.
 
         Parameters
         ----------
         path : str or path-like
-            The file, by convention ``.mist``; an earlier one is replaced once the new one is
-            complete and on the disk. Its folder is made if need be.
+            The file, by convention with the ending ``.mist``. An existing file is replaced once
+            the new one is complete and on the disk. A missing folder is created.
 
         Raises
         ------
         TypeError
-            If the model holds something that files cannot; nothing is written.
+            If the model has a value that cannot be saved; nothing is written.
         OSError
-            If the file cannot be written; an earlier file is then as it was.
+            If the file cannot be written; an existing file is then unchanged.
 
         See Also
         --------
-        mist.persistence.save : The same, with something attached.
+        mist.persistence.save : The same, with an attachment.
         """
         from mist.persistence import save
 
@@ -42,7 +42,7 @@ class Saveable(Gated):
 
 @contextmanager
 def without_trace(estimator: Any) -> Iterator[None]:
-    """Put an estimator's attributes back as they were if the block fails."""
+    """Restore the attributes of an estimator if the block fails."""
     before = dict(vars(estimator))
     try:
         yield
@@ -52,14 +52,14 @@ def without_trace(estimator: Any) -> Iterator[None]:
 
 
 def take_over(estimator: Any, fresh: Any, learnt: Sequence[str]) -> None:
-    """Replace what an estimator has learnt by what a fresh copy of it has learnt.
+    """Replace the learnt attributes of an estimator by those of another one.
 
     Parameters
     ----------
     estimator, fresh : object
-        Two estimators of the same kind.
+        Two estimators of the same type.
     learnt : sequence of str
-        Names of the attributes that hold what was learnt.
+        Names of the learnt attributes.
     """
     for name in learnt:
         estimator.__dict__.pop(name, None)
@@ -68,7 +68,7 @@ def take_over(estimator: Any, fresh: Any, learnt: Sequence[str]) -> None:
 
 
 def size_of(model: Any) -> str:
-    """Say in a few words how much a tree or a forest has learnt.
+    """Summarise how much a tree or a forest has learnt.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""`MistForest`: trees that look at different columns, and the mean of what they say."""
+"""`MistForest`: trees that split on different columns, and the mean of their probabilities."""
 
 from __future__ import annotations
 
@@ -34,44 +34,50 @@ _Answer = TypeVar("_Answer")
 
 _MOST_ROWS = 4096
 _MOST_SHARES = 2**22
-"""Class probabilities of single trees that are held at a time: 32 MB."""
+"""Most class probabilities of single trees that are in memory at a time: 32 MB."""
 
 _KNOWN = ("_labels", "_keys", "classes_", "n_features_in_", "feature_names_in_")
-"""What is the same for the forest and all of its trees: labels and columns."""
+"""Attributes that the forest and all its trees have in common: labels and columns."""
 
 _LEARNT = (*_KNOWN, "trees_", "_companion", "_masses", "_n_rows")
 
 
 class MistForest(ClassifierMixin, Saveable, BaseEstimator):
-    """Streaming forest: trees that draw their columns at every attempt to split.
+    """Streaming forest for class-incremental learning.
 
-    Each tree is a `MistClassifier` that learns every row. What the trees answer is the mean of
-    their class probabilities. Like a single tree, a forest learns row by row in one pass, takes
-    new labels at any time and answers at any time.
+    Each tree is a `MistClassifier` that learns every row and draws the columns it examines at every
+    attempt to split. The forest predicts the mean of the class probabilities of its trees. Like a
+    single tree, it learns row by row in one pass, takes new labels in any call and predicts at any
+    time. It is more accurate than a single tree, and takes more time and memory.
 
     Parameters
     ----------
     estimator : MistClassifier or None, default=None
-        Settings of the trees; it is not fitted itself. Its ``max_features`` and its
-        ``random_state`` are replaced by those of the forest. None stands for the defaults of
-        `MistClassifier` with splits on a schedule.
+        Settings of the trees; it is not fitted itself. The forest replaces its ``max_features`` and
+        ``random_state``. None means the defaults of `MistClassifier`, with
+        ``split_test="schedule"`` and ``grace_period=100``.
     n_trees : int, default=10
-        Number of trees; fixed once a row is learnt.
+        Number of trees; fixed once a row is learnt. More trees give smoother probabilities; time
+        and memory grow in proportion.
     max_features : float or None, default=0.5
-        Share of the columns, drawn anew, that each attempt to split looks at; None for all.
+        Share of the columns that an attempt to split examines, in (0, 1], drawn at random each time
+        (Breiman, 2001). A smaller value makes the trees differ more; None examines all columns.
     bootstrap : bool, default=False
-        Whether each tree multiplies the weight of every row by a Poisson(1) number of its own.
+        Whether each tree multiplies the weight of every row by its own Poisson(1) number (online
+        bagging; Oza and Russell, 2001). This makes trees differ more.
     random_features : int, default=0
-        Size of a discriminant on random features (`mist.baselines.RandomFeatureLDA`) that learns
-        beside the trees, and whose answers are pooled with theirs; 0 for trees alone.
+        Number of features of a linear discriminant on random features
+        (`mist.baselines.RandomFeatureLDA`). It learns the same rows, and its probabilities are
+        pooled with those of the trees. 1000 usually adds accuracy; 0 means trees alone.
     feature_weight : float, default=0.1
-        How much the discriminant's log probabilities count beside those of the trees, once there
-        are many more rows than features.
+        Weight of the log probabilities of the discriminant relative to those of the trees, once
+        there are many more rows than features. Raise it for few trees, as to 0.25 for one.
     n_jobs : int or None, default=None
-        Threads, as in scikit-learn: None is 1, -1 one a processor. Answers do not depend on it.
+        Threads, as in scikit-learn: None means 1, -1 one per processor. Results do not depend on
+        it.
     random_state : int, RandomState, Generator or None, default=None
-        Seed from which those of the trees are drawn; None stands for 0. It is read at the first
-        row.
+        Seed of the forest, from which the seeds of the trees are drawn; None means 0. It is read at
+        the first row.
 
     Attributes
     ----------
@@ -82,8 +88,8 @@ class MistForest(ClassifierMixin, Saveable, BaseEstimator):
     feature_names_in_ : ndarray of str, shape (n_features_in_,)
         Column names; only if the rows came with names.
     trees_ : list of MistClassifier
-        The trees, to look at, as by ``forest.trees_[0].explain(x)``. They share their labels, so
-        none may learn on its own.
+        The trees, for inspection, as in ``forest.trees_[0].explain(x)``. They share their labels,
+        so no tree may learn on its own.
     n_rows_ : int
         Rows learnt.
     n_leaves_, n_splits_ : int
@@ -91,23 +97,23 @@ class MistForest(ClassifierMixin, Saveable, BaseEstimator):
     depth_ : int
         Depth of the deepest tree.
     leaf_impurity_, classes_per_leaf_ : float
-        Means over the trees of what `MistClassifier` reports.
+        Means over the trees of these attributes of `MistClassifier`.
     feature_importances_ : ndarray of float64, shape (n_features_in_,)
-        Mean over the trees that have split; the discriminant on random features has no part in it.
+        Mean over the trees that have split, without the discriminant on random features.
     nbytes : int
         Exact bytes of all arrays that hold what was learnt.
 
     Notes
     -----
     Learning n rows in one call equals n calls with one row, for any number of threads: bit for bit
-    without random features, and else to the rounding of their matrix products. The discriminant
-    learns complete rows only; rows with missing values are answered by the trees. With
-    ``n_trees=1`` and ``max_features=None`` a forest is one tree with a discriminant beside it.
+    without random features, and with them to the rounding of their matrix products. The
+    discriminant learns complete rows only; the trees alone predict rows with missing values. With
+    ``n_trees=1`` and ``max_features=None`` a forest is one tree with a discriminant.
 
-    A tree whose probabilities for a row are not finite has no vote on that row. Where no
-    tree has one, the answer is the share of each class in the rows learnt.
+    A tree whose probabilities for a row are not finite has no vote on that row. If no tree has a
+    vote, the forest predicts the share of each class in the rows learnt.
 
-    Threads share a forest as they do a `MistClassifier`.
+    Threads may share a forest as they may share a `MistClassifier`.
 
     References
     ----------
@@ -175,7 +181,7 @@ class MistForest(ClassifierMixin, Saveable, BaseEstimator):
         Parameters
         ----------
         X : array-like or data frame, shape (n, d)
-            Numbers; NaN is missing, where the trees' leaves allow it.
+            Numbers; NaN is missing, if the leaves of the trees allow it.
         y : array-like, shape (n,)
             Labels: numbers, text or bools.
         sample_weight : array-like, shape (n,), or None
@@ -188,12 +194,12 @@ class MistForest(ClassifierMixin, Saveable, BaseEstimator):
         Raises
         ------
         ValueError
-            For unknown options, and all that `MistClassifier.fit` refuses.
+            For unknown options, and for the reasons given at `MistClassifier.fit`.
         """
         fresh = type(self)(**self.get_params(deep=False))
         fresh.partial_fit(X, y, sample_weight=sample_weight)
         if fresh._n_rows == 0:
-            raise ValueError("every sample_weight is zero: there is nothing to learn")
+            raise ValueError("every sample_weight is zero: give at least one row a weight above 0")
         self._gate.alone(lambda: self._take_place(fresh))
         return self
 
@@ -202,21 +208,21 @@ class MistForest(ClassifierMixin, Saveable, BaseEstimator):
         self._share_gate()
 
     def _share_gate(self) -> None:
-        """Who looks at a tree waits for who lets the forest learn."""
+        """Give the trees the lock of the forest, so reading a tree waits while it learns."""
         for tree in getattr(self, "trees_", ()):
             tree._gate = self._gate
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Learn more rows; labels never seen before are welcome.
+        """Learn more rows, which may have new labels.
 
         Parameters
         ----------
         X : array-like or data frame, shape (n, d)
-            Numbers; NaN is missing, where the trees' leaves allow it.
+            Numbers; NaN is missing, if the leaves of the trees allow it.
         y : array-like, shape (n,)
             Labels: numbers, text or bools.
         classes : array-like or None
-            Labels to list in ``classes_`` before their first row; need not be given.
+            Labels to list in ``classes_`` before their first row. Labels need not be declared.
         sample_weight : array-like, shape (n,), or None
             Weights from 0 to 2**31.
 
@@ -227,7 +233,7 @@ class MistForest(ClassifierMixin, Saveable, BaseEstimator):
         Raises
         ------
         ValueError
-            As for `fit`; then nothing of the call is learnt.
+            As for `fit`. The model is then unchanged.
         """
         return self._gate.alone(
             lambda: self._absorb(
@@ -236,12 +242,12 @@ class MistForest(ClassifierMixin, Saveable, BaseEstimator):
         )
 
     def prequential(self, X: Any, y: Any, sample_weight: Any = None) -> Array:
-        """Test-then-train: predict each row with all trees, then let them learn it.
+        """Test-then-train: predict each row with all trees, then learn it with all trees.
 
         Parameters
         ----------
         X : array-like or data frame, shape (n, d)
-            Numbers; NaN is missing, where the trees' leaves allow it.
+            Numbers; NaN is missing, if the leaves of the trees allow it.
         y : array-like, shape (n,)
             Labels.
         sample_weight : array-like, shape (n,), or None
@@ -250,13 +256,13 @@ class MistForest(ClassifierMixin, Saveable, BaseEstimator):
         Returns
         -------
         ndarray, shape (n,)
-            The prediction for every row, made before the row was learnt. A model that knows
-            no class yet answers with the first of ``classes_`` as they stand after the call.
+            The prediction for each row, made before the row was learnt. Rows before the first
+            learnt one get the first label of ``classes_`` after the call.
 
         Raises
         ------
         ValueError
-            As for `fit`; then nothing of the call is learnt.
+            As for `fit`. The model is then unchanged.
 
         Examples
         --------
@@ -283,19 +289,19 @@ class MistForest(ClassifierMixin, Saveable, BaseEstimator):
         return self.classes_[places]
 
     def learn_many(self, X: Any, y: Any, sample_weight: Any = None, *, classes: Any = None) -> Self:
-        """Learn rows whose columns have names: they may appear, vanish and come in any order.
+        """Learn rows with named columns, which may appear, vanish and come in any order.
 
         Parameters
         ----------
         X : data frame or mapping, n rows
-            A frame of pandas or polars, a table of pyarrow, or a mapping of names to columns; see
+            A pandas or polars data frame, a pyarrow table, or a mapping of names to columns; see
             `MistClassifier.learn_many`.
         y : array-like, shape (n,)
             Labels: numbers, text or bools.
         sample_weight : array-like, shape (n,), or None
             Weights from 0 to 2**31.
         classes : array-like or None
-            Labels to list in ``classes_`` before their first row; need not be given.
+            Labels to list in ``classes_`` before their first row. Labels need not be declared.
 
         Returns
         -------
@@ -306,7 +312,7 @@ class MistForest(ClassifierMixin, Saveable, BaseEstimator):
         TypeError
             If the columns have no names.
         ValueError
-            As for `fit`; then nothing of the call is learnt.
+            As for `fit`. The model is then unchanged.
 
         Examples
         --------
@@ -321,7 +327,7 @@ class MistForest(ClassifierMixin, Saveable, BaseEstimator):
         )
 
     def prequential_many(self, X: Any, y: Any, sample_weight: Any = None) -> Array:
-        """Test-then-train with columns by name: `prequential` as `learn_many` takes the rows.
+        """Test-then-train on rows with named columns: `prequential` for the input of `learn_many`.
 
         Parameters
         ----------
@@ -335,7 +341,7 @@ class MistForest(ClassifierMixin, Saveable, BaseEstimator):
         Returns
         -------
         ndarray, shape (n,)
-            The prediction for every row, made before the row was learnt.
+            The prediction for each row, made before the row was learnt.
         """
         return self._gate.alone(
             lambda: self._test_then_train(
@@ -349,7 +355,7 @@ class MistForest(ClassifierMixin, Saveable, BaseEstimator):
         Parameters
         ----------
         x : array-like, shape (d,), or mapping
-            The row; a mapping gives values by column name, see `MistClassifier.learn_one`.
+            The row, or a mapping of column names to values; see `MistClassifier.learn_one`.
         y : label
             The row's label.
         sample_weight : float
@@ -364,8 +370,8 @@ class MistForest(ClassifierMixin, Saveable, BaseEstimator):
         )
 
     def _absorb(self, batch: Batch) -> Self:
-        """Let the trees learn what was admitted, and the discriminant if there is one."""
-        # Ctrl-C waits for all trees: they have to learn the same rows.
+        """Learn a batch with the trees, and with the discriminant if there is one."""
+        # Ctrl-C waits for all trees: they must have learnt the same rows.
         at_once = _MOST_ROWS if self._companion is None else max(1, len(batch.X))
         for start in range(0, len(batch.X), at_once):
             part = batch.part(slice(start, start + at_once))
@@ -377,24 +383,24 @@ class MistForest(ClassifierMixin, Saveable, BaseEstimator):
     # --- merging ----------------------------------------------------------------------------
 
     def fork(self, number: int = 0) -> Self:
-        """Make a forest of forks of the trees, to learn a part of the rows; see `merge`.
+        """Return a forest of forks of the trees, to learn a part of the rows; see `merge`.
 
         Parameters
         ----------
         number : int, default=0
-            Give forks that learn different rows different numbers.
+            Number of the fork. Give forks that learn different rows different numbers.
 
         Returns
         -------
         MistForest
-            Its trees have learnt nothing, never split and answer nothing.
+            Its trees have learnt nothing, never split and cannot predict.
 
         Raises
         ------
         NotFittedError
             If nothing was learnt yet.
         ValueError
-            With random features: the discriminant on them is not merged.
+            With random features: the discriminant cannot be merged.
         """
         self._fitted()
         return self._gate.shared(lambda: self._fork(number))
@@ -413,22 +419,22 @@ class MistForest(ClassifierMixin, Saveable, BaseEstimator):
         return out
 
     def _renumber(self, number: int) -> None:
-        """Let a fork draw random bits of its own from now on."""
+        """Give a fork independent random bits from now on."""
         for tree in self.trees_:
             tree._renumber(number)
         self._draw_apart()
 
     def _draw_apart(self) -> None:
         for tree in self.trees_:
-            tree.random_state = tree._state.options.seed  # what bootstrap draws from
+            tree.random_state = tree._state.options.seed  # the seed of the bootstrap
 
     def merge(self, other: Self) -> Self:
-        """Learn all that another forest has learnt, tree by tree; see `MistClassifier.merge`.
+        """Add the statistics of another forest, tree by tree; see `MistClassifier.merge`.
 
         Parameters
         ----------
         other : MistForest
-            A forest with as many trees and the same options and columns; it is not changed.
+            A forest with the same options, columns and number of trees; it is not changed.
 
         Returns
         -------
@@ -437,10 +443,10 @@ class MistForest(ClassifierMixin, Saveable, BaseEstimator):
         Raises
         ------
         TypeError
-            If the other is no forest.
+            If `other` is not a forest.
         ValueError
-            If options or columns differ, with random features, and as for a tree; then nothing is
-            changed.
+            If options or columns differ, with random features, and for the reasons given at
+            `MistClassifier.merge`. The forest is then unchanged.
 
         Examples
         --------
@@ -488,18 +494,18 @@ class MistForest(ClassifierMixin, Saveable, BaseEstimator):
         if self.random_features:
             raise ValueError(
                 f"random_features={self.random_features}: the discriminant on random features is "
-                "scaled by its own first rows, and is not merged; merge forests with "
+                "scaled by its own first rows and cannot be merged; fork and merge forests with "
                 "random_features=0"
             )
 
     def _split_where_due(self) -> None:
-        """Examine all leaves that are due, in all trees."""
+        """Attempt a split at every leaf that is due, in all trees."""
         self._each(methodcaller("_split_where_due"))
 
     def _admit(self, check: Callable[[MistClassifier], Batch]) -> Batch:
-        """Let the first tree check what is to be learnt; the others follow it.
+        """Check rows with the first tree, and copy its labels and columns to the others.
 
-        A refused call leaves no trace, neither here nor in a tree.
+        A refused call changes neither the forest nor a tree.
         """
         with without_trace(self):
             self._check_options()
@@ -522,24 +528,24 @@ class MistForest(ClassifierMixin, Saveable, BaseEstimator):
         return batch
 
     def _check_options(self) -> None:
-        """Refuse unknown options, and another number of trees than there are."""
+        """Refuse unknown options, and a changed number of trees."""
         self._validate_params()
         planted = len(getattr(self, "trees_", ()))
         if planted and planted != self.n_trees:
             raise ValueError(
                 f"n_trees was changed from {planted} to {self.n_trees} after the first row; set "
-                "it back, or start afresh with fit or a clone of the model"
+                "it back, or start again with fit or a clone of the model"
             )
 
     def _settings(self) -> dict[str, Any]:
-        """Parameters that all trees have in common."""
+        """Return the parameters that all trees have in common."""
         tree = MistClassifier(**FOREST_TREE) if self.estimator is None else self.estimator
         settings = {**tree.get_params(deep=False), "max_features": self.max_features}
         del settings["random_state"]
         return settings
 
     def _plant(self) -> None:
-        """Trees that have learnt nothing, each with a seed of its own."""
+        """Create the trees, each with its own seed, and the discriminant if there is one."""
         seed = seed_of(self.random_state)
         self.trees_ = [self.new_tree() for _ in range(self.n_trees)]
         self._share_gate()
@@ -554,7 +560,7 @@ class MistForest(ClassifierMixin, Saveable, BaseEstimator):
         self._n_rows = 0
 
     def _learn(self, batch: Batch, predict: bool = False) -> list[Any]:
-        """Let every tree learn; returns the probabilities that each gave before, if wanted."""
+        """Learn with every tree; with ``predict`` returns the probabilities before that."""
         n, k = len(batch.X), len(self.classes_)
 
         def learn(tree: MistClassifier) -> Array | None:
@@ -573,12 +579,12 @@ class MistForest(ClassifierMixin, Saveable, BaseEstimator):
         return posteriors
 
     def _teach(self, batch: Batch) -> None:
-        """Let the discriminant learn, if there is one."""
+        """Learn with the discriminant, if there is one."""
         if self._companion is not None:
             self._companion.learn(batch.X, batch.codes, batch.weights, self.trees_[0]._order)
 
     def _with_features(self, means: Array, batch: Batch) -> Array:
-        """Blend the trees' answers to rows with the discriminant's, then let it learn them."""
+        """Pool the probabilities of trees and discriminant, then let the latter learn the rows."""
         if self._companion is None:
             return means
         shares, trust = self._companion.learn_after(
@@ -587,24 +593,24 @@ class MistForest(ClassifierMixin, Saveable, BaseEstimator):
         return blend(means, shares, self.feature_weight * trust)
 
     def _places(self) -> tuple[Array, Array, int]:
-        """Which column and which class stands where, and the number of labels."""
+        """Return the order of columns, the rank of each class code, and the number of labels."""
         return self.trees_[0]._order, self._labels.columns, len(self.classes_)
 
     def _each(self, task: Callable[[MistClassifier], _Answer]) -> list[_Answer]:
-        """What a task returns for every tree, in their order."""
+        """Return the results of a task for all trees, in their order."""
         if effective_n_jobs(self.n_jobs) == 1:
             return [task(tree) for tree in self.trees_]
-        # Compiled loops let go of Python's lock, so threads are enough.
+        # Compiled loops release the GIL, so threads are enough.
         pool = Parallel(n_jobs=self.n_jobs, prefer="threads", require="sharedmem")
         return pool(delayed(task)(tree) for tree in self.trees_)
 
     def _rows_at_once(self) -> int:
-        """Rows for which the probabilities of all trees are held at a time."""
+        """Return how many rows fit in memory with the probabilities of all trees."""
         shares = len(self.trees_) * len(self.classes_)
         return max(1, min(_MOST_ROWS, _MOST_SHARES // shares))
 
     def _frequencies(self, masses: Array) -> Array:
-        """Share of each class in the rows learnt, in the order of the labels; 0 without rows."""
+        """Return the share of each label in the rows learnt; 0 without rows."""
         shares = np.zeros(len(self.classes_))
         shares[self._labels.columns] = masses / (masses.sum() or 1.0)
         return shares
@@ -612,12 +618,12 @@ class MistForest(ClassifierMixin, Saveable, BaseEstimator):
     # --- answering --------------------------------------------------------------------------
 
     def predict(self, X: Any) -> Array:
-        """Most probable label of every row; ties go to the label that sorts first.
+        """Return the most probable label of each row; ties go to the label that sorts first.
 
         Parameters
         ----------
         X : array-like or data frame, shape (n, d)
-            Numbers; NaN is missing, where the trees' leaves allow it.
+            Numbers; NaN is missing, if the leaves of the trees allow it.
 
         Returns
         -------
@@ -632,22 +638,22 @@ class MistForest(ClassifierMixin, Saveable, BaseEstimator):
         return self._gate.shared(lambda: self._winners(self._checked(X)))
 
     def _winners(self, X: Array) -> Array:
-        """Most probable labels of checked rows."""
+        """Return the most probable labels of checked rows."""
         parts = [means.argmax(axis=1) for means in self._means(X)]
         return self.classes_[np.concatenate(parts)]
 
     def predict_proba(self, X: Any) -> Array:
-        """Probability of every class for every row: the mean over the trees.
+        """Return the probability of every class for each row: the mean over the trees.
 
         Parameters
         ----------
         X : array-like or data frame, shape (n, d)
-            Numbers; NaN is missing, where the trees' leaves allow it.
+            Numbers; NaN is missing, if the leaves of the trees allow it.
 
         Returns
         -------
         ndarray of float64, shape (n, n_classes)
-            Columns follow ``classes_``; every row sums to 1.
+            Columns follow ``classes_``; each row sums to 1.
 
         Raises
         ------
@@ -657,12 +663,12 @@ class MistForest(ClassifierMixin, Saveable, BaseEstimator):
         return self._gate.shared(lambda: np.concatenate(list(self._means(self._checked(X)))))
 
     def predict_many(self, X: Any) -> Array:
-        """Most probable label of every row, with columns by name.
+        """Return the most probable label of each row, for rows with named columns.
 
         Parameters
         ----------
         X : data frame or mapping, n rows
-            As for `learn_many`; absent columns are missing, names never learnt are ignored.
+            As for `learn_many`. Absent columns are missing; columns never learnt are ignored.
 
         Returns
         -------
@@ -679,7 +685,7 @@ class MistForest(ClassifierMixin, Saveable, BaseEstimator):
         return self._gate.shared(lambda: self._winners(self._fitted()[0]._table_to_answer(X)))
 
     def predict_proba_many(self, X: Any) -> Array:
-        """Probability of every class for every row, with columns by name.
+        """Return the probability of every class for each row, for rows with named columns.
 
         Parameters
         ----------
@@ -689,19 +695,19 @@ class MistForest(ClassifierMixin, Saveable, BaseEstimator):
         Returns
         -------
         ndarray of float64, shape (n, n_classes)
-            Columns follow ``classes_``; every row sums to 1.
+            Columns follow ``classes_``; each row sums to 1.
         """
         return self._gate.shared(
             lambda: np.concatenate(list(self._means(self._fitted()[0]._table_to_answer(X))))
         )
 
     def predict_log_proba(self, X: Any) -> Array:
-        """Natural logarithm of `predict_proba`; -inf where the probability is 0.
+        """Return the natural logarithm of `predict_proba`; -inf where the probability is 0.
 
         Parameters
         ----------
         X : array-like or data frame, shape (n, d)
-            Numbers; NaN is missing, where the trees' leaves allow it.
+            Numbers; NaN is missing, if the leaves of the trees allow it.
 
         Returns
         -------
@@ -712,23 +718,23 @@ class MistForest(ClassifierMixin, Saveable, BaseEstimator):
             return np.log(self.predict_proba(X))
 
     def predict_one(self, x: Any) -> Any:
-        """Most probable label of one row, or None if nothing was learnt yet.
+        """Return the most probable label of one row, or None if nothing was learnt yet.
 
         Parameters
         ----------
         x : array-like, shape (d,), or mapping
-            The row; absent names are missing, names never learnt are ignored.
+            The row. Absent names are missing; names never learnt are ignored.
         """
         shares = self.predict_proba_one(x)
         return max(shares, key=shares.__getitem__) if shares else None
 
     def predict_proba_one(self, x: Any) -> dict[Any, float]:
-        """Probability of every class for one row, by label; empty if nothing was learnt yet.
+        """Return the probability of each label for one row; empty if nothing was learnt yet.
 
         Parameters
         ----------
         x : array-like, shape (d,), or mapping
-            The row; absent names are missing, names never learnt are ignored.
+            The row. Absent names are missing; names never learnt are ignored.
 
         Examples
         --------
@@ -745,12 +751,12 @@ class MistForest(ClassifierMixin, Saveable, BaseEstimator):
         return dict(zip(self.classes_.tolist(), means[0].tolist(), strict=True))
 
     def _checked(self, X: Any) -> Array:
-        """Rows to be answered, in the engine's order, or an error that says what is wrong."""
+        """Check rows for prediction, and put their columns in the engine's order."""
         first = self._fitted()[0]
         return first._ready(check_rows(self, X, reset=False))
 
     def _means(self, X: Array) -> Iterator[Array]:
-        """Class probabilities of checked rows, some rows at a time."""
+        """Yield class probabilities of checked rows, block by block."""
         for rows in gen_batches(len(X), self._rows_at_once()):
             means, votes = mean_posterior(self._each(methodcaller("_predict_proba", X[rows])))
             means[votes == 0] = self._frequencies(self._masses)
@@ -772,7 +778,7 @@ class MistForest(ClassifierMixin, Saveable, BaseEstimator):
     # --- looking inside ---------------------------------------------------------------------
 
     def new_tree(self) -> MistClassifier:
-        """An unfitted tree with the settings of all trees, but for a seed of its own.
+        """Return an unfitted tree with the settings of all trees, without a seed.
 
         Returns
         -------
@@ -819,7 +825,7 @@ class MistForest(ClassifierMixin, Saveable, BaseEstimator):
 
     @property
     def feature_importances_(self) -> Array:
-        """Mean share of each column in what the splits of a tree have gained."""
+        """Mean over the trees of the share of each column in the total gain of the splits."""
         importances = self._of_trees("feature_importances_")
         return mean_importances(importances, self.n_features_in_)
 
@@ -831,7 +837,7 @@ class MistForest(ClassifierMixin, Saveable, BaseEstimator):
         return sum(tree.nbytes for tree in trees) + (self._masses.nbytes if trees else 0) + beside
 
     def _of_trees(self, name: str) -> list[Any]:
-        """An attribute of every tree; of those only that have drawn a row, under bootstrap."""
+        """Return an attribute of every tree that has learnt a row (not all, with bootstrap)."""
         return [getattr(tree, name) for tree in self._fitted() if tree._has_learnt()]
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
@@ -857,7 +863,7 @@ class MistForest(ClassifierMixin, Saveable, BaseEstimator):
 
 
 def _added(masses: Array, batch: Batch) -> Array:
-    """Masses of the classes, by code, after more rows: summed one by one, whatever the batches."""
+    """Add rows to class masses, by code: one by one, so the sum does not depend on batches."""
     learnt = batch.weights > 0
     masses = masses.copy()
     np.add.at(masses, batch.codes[learnt], batch.weights[learnt])

@@ -1,4 +1,4 @@
-"""One thread changes a model, or several read it; and nothing is broken off in the midst."""
+"""Read-write lock of a model, and a block that Ctrl-C cannot interrupt."""
 
 from __future__ import annotations
 
@@ -18,25 +18,25 @@ __all__ = ["ALONE", "Gate", "Gated", "uninterrupted"]
 _T = TypeVar("_T")
 
 ALONE = 0
-"""Place in `Gate.flags` of the one who changes the model; behind it, one for each lock."""
+"""Index in `Gate.flags` of the writer; the entries after it belong to the locks, one each."""
 
 _PAUSE = 0.001
-"""Seconds that who changes a model again and again leaves to those who asked to read it."""
+"""Seconds that a repeated writer waits, so that waiting readers get a turn."""
 
 
 class Gate:
-    """Lets one thread change a model, or several read it.
+    """Read-write lock: one thread writes a model, or several threads read it.
 
-    A reader holds one of a few locks, its own if there are no more threads than locks; who changes
-    the model holds all. They are locks of the interpreter, held by ``with``: no signal, wherever it
-    strikes, leaves one closed.
+    A reader holds one of eight locks, its own if there are no more threads than locks; a writer
+    holds all of them. They are interpreter locks held by ``with``, so a signal at any point leaves
+    none of them locked.
 
     Attributes
     ----------
     flags : ndarray of int64
-        Not 0 while somebody changes the model (`ALONE`) or reads it. Compiled code that keeps
-        Python's lock looks here, so that a single row takes no lock at all. Who is broken off
-        may leave one set; whoever changes the model next clears them.
+        Not 0 while a thread writes (`ALONE`) or reads the model. Compiled code that holds the GIL
+        reads the flags, so the fast path for single rows takes no lock. An interrupted thread may
+        leave a flag set; the next writer clears all flags.
     """
 
     def __init__(self) -> None:
@@ -45,9 +45,9 @@ class Gate:
         self.flags = np.zeros(1 + len(self._locks), np.int64)
 
     def alone(self, task: Callable[[], _T]) -> _T:
-        """Do what changes the model, while nobody else reads or changes it."""
+        """Run a task that writes the model, while no other thread reads or writes it."""
         if self._asked:
-            # Locks are not handed on in turn: who takes them again at once is always the first.
+            # Locks are not fair: a thread that takes them again at once always gets them first.
             self._asked = False
             sleep(_PAUSE)
         a, b, c, d, e, f, g, h = self._locks
@@ -59,7 +59,7 @@ class Gate:
                 self.flags[:] = 0
 
     def shared(self, task: Callable[[], _T]) -> _T:
-        """Do what reads the model, while nobody changes it."""
+        """Run a task that reads the model, while no other thread writes it."""
         number = _number_of_thread() % len(self._locks)
         if self.flags[ALONE]:
             self._asked = True
@@ -77,7 +77,7 @@ _NUMBERS = count()
 
 
 def _number_of_thread() -> int:
-    """Threads counted from 0 in the order in which they come here."""
+    """Return the number of this thread, from 0 in the order of first calls."""
     try:
         number: int = _THIS.number
     except AttributeError:
@@ -89,9 +89,9 @@ _MAKING = threading.Lock()
 
 
 class Gated:
-    """An estimator with a gate of its own, which goes into no copy, pickle or file."""
+    """An estimator with its own read-write lock, which is not copied, pickled or saved."""
 
-    # Not among the attributes: those are what a model is made of.
+    # A slot: the other attributes are the content of a model, which is copied and saved.
     __slots__ = ("_own_gate",)
     _own_gate: Gate
 
@@ -110,33 +110,29 @@ class Gated:
         object.__setattr__(self, "_own_gate", gate)
 
     def _kept(self) -> dict[str, Any]:
-        """The attributes that outlive this process, not copied."""
+        """Return the attributes that are pickled and saved, without a copy."""
         return {name: value for name, value in vars(self).items() if name != "_single"}
 
     def _check_loaded(self) -> None:
         """Refuse a model read from a file that is not valid, by a `ValueError` that says why."""
 
     def __copy__(self) -> Self:
-        # It shares what was learnt, so it shares the gate.
+        # The copy shares the learnt state, so it shares the lock.
         made = type(self).__new__(type(self))
         made._gate = self._gate
         made.__setstate__(self._kept())  # type: ignore[attr-defined]
         return made
 
     def __getstate__(self) -> dict[str, Any]:
-        # A copy: it is pickled when the gate is open again.
+        # A deep copy, as pickling happens after the lock is released.
         return self._gate.shared(lambda: deepcopy(self._kept()))
 
 
 @contextmanager
 def uninterrupted() -> Iterator[None]:
-    """Put off Ctrl-C until the block is done, where it would raise `KeyboardInterrupt`.
+    """Delay the `KeyboardInterrupt` of Ctrl-C until the block is done.
 
-    Only the main thread is interrupted, and handlers of the user's own are left alone.
-
-    Yields
-    ------
-    None
+    Does nothing outside the main thread, or if the user has installed another handler.
     """
     if (
         threading.current_thread() is not threading.main_thread()

@@ -1,4 +1,4 @@
-"""How pure a tree's leaves are: functions of the masses of the classes at its leaves."""
+"""Purity of the leaves of a tree, from the masses of the classes there."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 
 
 def gini_impurity(masses: NDArray[np.float64]) -> Any:
-    """1 minus the sum of squared class shares.
+    """Return 1 minus the sum of squared class shares.
 
     Parameters
     ----------
@@ -17,7 +17,7 @@ def gini_impurity(masses: NDArray[np.float64]) -> Any:
     Returns
     -------
     ndarray of float64, shape (...), or float
-        Between 0, a single class, and 1 - 1/K.
+        From 0, for a single class, to 1 - 1/K.
 
     Examples
     --------
@@ -29,7 +29,7 @@ def gini_impurity(masses: NDArray[np.float64]) -> Any:
 
 
 def weighted_impurity(masses: ArrayLike) -> float:
-    """Mean Gini impurity of a tree's leaves, each weighted with its mass.
+    """Return the mean Gini impurity of the leaves of a tree, weighted with their masses.
 
     Computes ``sum_l (m_l / m) G_l``, where leaf l has mass m_l and Gini impurity
     ``G_l = 1 - sum_c (m_lc / m_l)^2``, and m is the mass of all leaves.
@@ -42,12 +42,12 @@ def weighted_impurity(masses: ArrayLike) -> float:
     Returns
     -------
     float
-        Between 0, where every leaf holds one class, and 1 - 1/K.
+        From 0, if every leaf has one class, to 1 - 1/K.
 
     Raises
     ------
     ValueError
-        If `masses` is not a matrix of finite numbers, 0 or more, or all are 0.
+        If `masses` is not a matrix, has a negative or non-finite number, or is all 0.
 
     Examples
     --------
@@ -62,9 +62,9 @@ def weighted_impurity(masses: ArrayLike) -> float:
 
 
 def mean_classes(masses: ArrayLike) -> float:
-    """Mean number of classes with mass at a tree's leaves (mean K_local).
+    """Return the mean number of classes with mass at a leaf of a tree (mean K_local).
 
-    Every leaf counts the same, however light it is.
+    All leaves have the same weight.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ def mean_classes(masses: ArrayLike) -> float:
     Raises
     ------
     ValueError
-        If `masses` is not a matrix of finite numbers, 0 or more, or all are 0.
+        If `masses` is not a matrix, has a negative or non-finite number, or is all 0.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Whether two classifiers can be merged, and the class codes of one in the other."""
+"""Checks before two classifiers are merged, and the mapping of their class codes."""
 
 from __future__ import annotations
 
@@ -16,36 +16,36 @@ __all__ = ["check_alike", "check_partner", "codes_in"]
 
 
 def check_partner(model: Any, other: Any) -> None:
-    """Refuse to merge a model with one of another kind, or with itself.
+    """Refuse to merge a model with one of another type, or with itself.
 
     Raises
     ------
     TypeError
-        If the kinds differ.
+        If the types differ.
     ValueError
-        If both are one.
+        If both are the same object.
     """
     if type(model) is not type(other):
         raise TypeError(
-            f"a {type(model).__name__} is merged with a model of its kind, "
-            f"not with a {type(other).__name__}"
+            f"a {type(model).__name__} can only be merged with a model of the same type, "
+            f"got {type(other).__name__}"
         )
     if model is other:
-        raise ValueError("a model is merged with another one, not with itself")
+        raise ValueError("a model cannot be merged with itself: give another model")
 
 
 def check_alike(model: FittedTree, other: FittedTree) -> None:
-    """Refuse to merge trees that differ in what they keep, or that hold the same rows.
+    """Refuse to merge trees with different options or columns, or with the same rows.
 
     Parameters
     ----------
     model, other : MistClassifier
-        Both know their columns.
+        Models that have learnt columns.
 
     Raises
     ------
     ValueError
-        Names the option or the column in which they differ.
+        Names the option or the column that differs.
     """
     for name, value in model._options.items():
         if other._options[name] != value:
@@ -69,24 +69,24 @@ def check_alike(model: FittedTree, other: FittedTree) -> None:
     if different.size:
         raise ValueError(
             f"models to be merged differ in categorical_features: column {different[0]} is a 0/1 "
-            "column in one and numeric in the other"
+            "column in one and numeric in the other; give both the same categorical_features"
         )
     copies = model._splits[:1] == other._splits[:1] != []
     if copies and model._state.began is None and other._state.began is None:
         raise ValueError(
-            "both models made their first split at the same row, so they are copies of one model, "
-            "and what that had learnt would count twice; let forks of it learn (fork), and merge "
+            "both models made their first split at the same row, so they are copies of one model "
+            "and its rows would count twice: learn with forks of it (model.fork()) and merge "
             "those"
         )
 
 
 def codes_in(labels: Labels, others: Labels) -> Array:
-    """Take in the labels of another model; returns the code here of every code there.
+    """Add the labels of another model; returns the code in ``labels`` of each of its codes.
 
     Raises
     ------
     ValueError
-        If text and numbers would mix; then nothing is taken in.
+        If text and numbers would mix; no label is then added.
     """
     learnt = labels.plain(others.codes)
     declared = labels.plain(others.declared)

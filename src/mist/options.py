@@ -1,4 +1,4 @@
-"""Options: the allowed values of every parameter, in one place."""
+"""Allowed values of every parameter of `MistClassifier`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ CHOICES: dict[str, tuple[str | None, ...]] = {
 }
 
 RANGES: dict[str, tuple[type[numbers.Real], float, float, bool, bool]] = {
-    # name: number type, lowest, highest, are the two ends allowed
+    # name: number type, lowest, highest, whether each end is allowed
     "grace_period": (numbers.Integral, 1, np.inf, True, False),
     "delta": (numbers.Real, 0, 1, False, False),
     "rows_per_split": (numbers.Integral, 1, np.inf, True, False),
@@ -66,7 +66,7 @@ def check_options(params: dict[str, Any]) -> None:
     Raises
     ------
     ValueError
-        Names the parameter, its value and what is allowed.
+        Names the parameter, its value and the allowed values.
     """
     for name, allowed in CHOICES.items():
         if not any(params[name] is v or params[name] == v for v in allowed):
@@ -127,7 +127,7 @@ def check_options(params: dict[str, Any]) -> None:
 
 
 def check_change(before: dict[str, Any], now: dict[str, Any]) -> None:
-    """Refuse a change, while a model learns, of an option that shapes what it keeps.
+    """Refuse to change an option that shapes the statistics of a model that has learnt rows.
 
     Parameters
     ----------
@@ -137,7 +137,7 @@ def check_change(before: dict[str, Any], now: dict[str, Any]) -> None:
     Raises
     ------
     ValueError
-        Names the parameter and the way out.
+        Names the parameter and the remedy.
     """
     fixed = [name for name in FIXED if before[name] != now[name]]
     if (before["thresholds"] == "gaussian") != (now["thresholds"] == "gaussian"):
@@ -147,12 +147,12 @@ def check_change(before: dict[str, Any], now: dict[str, Any]) -> None:
     if fixed:
         raise ValueError(
             f"{fixed[0]} was changed from {before[fixed[0]]!r} to {now[fixed[0]]!r} after the "
-            "first row; set it back, or start afresh with fit or a clone of the model"
+            "first row; set it back, or start again with fit or a clone of the model"
         )
 
 
 def seed_of(random_state: Any) -> int:
-    """The integer seed of a ``random_state``; None stands for 0."""
+    """Return the integer seed of a ``random_state``; None means 0."""
     if random_state is None:
         return 0
     if isinstance(random_state, numbers.Integral) and int(random_state) >= 0:

@@ -1,4 +1,4 @@
-"""Opinions of several models made one: trees of equal rank, and a discriminant beside them."""
+"""Pooling of class probabilities: mean over trees, and blend with a discriminant."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from mist.rows import Array
 __all__ = ["blend", "mean_posterior"]
 
 FLOOR = 1e-6
-"""No model rules a class out: smaller probabilities count as this one in a blend."""
+"""Lower limit of probabilities in a blend, so that no model rules out a class."""
 
 
 def mean_posterior(posteriors: Sequence[Array]) -> tuple[Array, Array]:
-    """Mean of class probabilities, row by row over the trees that have any.
+    """Return the mean of class probabilities over the trees that vote on a row.
 
     Parameters
     ----------
     posteriors : sequence of ndarray of float64, shape (n, n_classes)
-        One array a tree. A tree abstains from a row where a value is not finite, or all are 0.
+        One array per tree. A tree abstains from a row if a value is not finite or all are 0.
 
     Returns
     -------
     means : ndarray of float64, shape (n, n_classes)
         Zeros where all trees abstain.
     votes : ndarray of int64, shape (n,)
-        Trees that did not.
+        Number of trees that vote.
 
     Examples
     --------
@@ -41,7 +41,7 @@ def mean_posterior(posteriors: Sequence[Array]) -> tuple[Array, Array]:
     """
     total = np.zeros_like(posteriors[0])
     votes = np.zeros(len(total), dtype=np.int64)
-    for shares in posteriors:  # in this order, so that sums do not depend on who was ready first
+    for shares in posteriors:  # in a fixed order, so that rounding does not depend on threads
         voting: Array = np.isfinite(shares.sum(axis=1)) & shares.any(axis=1)
         total += np.where(voting[:, None], shares, 0.0)
         votes += voting
@@ -52,15 +52,16 @@ def blend(trees: Array, features: Array, weights: Array) -> Array:
     r"""Pool the probabilities of trees with those of a discriminant on random features.
 
     The pool is logarithmic: with the probabilities p of the trees and q of the discriminant, and
-    the weight w of a row, class k gets a share in proportion to
-    :math:`\max(p_k, 10^{-6}) \max(q_k, 10^{-6})^w`, and none if neither model gives it any.
+    the weight w of a row, class k gets a probability proportional to
+    :math:`\max(p_k, 10^{-6}) \max(q_k, 10^{-6})^w`, and 0 if both models give it 0.
 
     Parameters
     ----------
     trees, features : ndarray of float64, shape (n, n_classes)
-        Class probabilities. Where a row of ``features`` is all 0 or not finite, the trees' stand.
+        Class probabilities. If a row of ``features`` is all 0 or not finite, the result is that of
+        the trees.
     weights : ndarray of float64, shape (n,)
-        How much the discriminant counts beside the trees, row by row.
+        Weight of the discriminant relative to the trees, for each row.
 
     Returns
     -------

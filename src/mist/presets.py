@@ -35,7 +35,7 @@ PAPER = (
 
 
 GIVEN = ("categorical_features", "random_state")
-"""Arguments that are not settings of a model: a run gives them."""
+"""Arguments that come from a run (its data set and seed), not from a preset."""
 
 
 @dataclass(frozen=True)
@@ -51,16 +51,16 @@ class Preset:
     """
 
     title: str
-    """Name for people."""
+    """Display name."""
 
     parameters: Mapping[str, Any] = field(default_factory=dict)
-    """Arguments of the classifier; all others have its defaults."""
+    """Arguments of the classifier; all others keep their defaults."""
 
     group: Literal["ours", "tree", "ablation"] = "ablation"
-    """Ours to use, a tree from the literature, or MIST with one part exchanged."""
+    """A model of this library, a tree from the literature, or MIST with one part exchanged."""
 
     reference: str = PAPER
-    """Where the method, or the ablation, was published."""
+    """Publication of the method or the ablation."""
 
     forest: Mapping[str, Any] | None = None
     """Arguments of a :class:`mist.MistForest` of such trees; None for a single tree."""
@@ -80,7 +80,7 @@ _PRESETS: Mapping[str, Preset] = {
         "MIST + features",
         {},
         "ours",
-        "MIST beside a discriminant on random features, see the documentation: Method",
+        "MIST with a discriminant on random features, see the documentation: Method",
         {
             "n_trees": 1,
             "max_features": None,
@@ -100,21 +100,21 @@ _PRESETS: Mapping[str, Preset] = {
         "MIST forest + features",
         FOREST_TREE,
         "ours",
-        "The forest beside a discriminant on random features, see the documentation: Method",
+        "The forest with a discriminant on random features, see the documentation: Method",
         {"random_features": 1000},
     ),
 }
 
 
 def vary(name: str, preset: Preset, options: Mapping[str, Any]) -> Preset:
-    """Exchange parameters of a preset, of its trees where a forest has none of that name.
+    """Change parameters of a preset: those of the forest if it has the name, else of its trees.
 
     Parameters
     ----------
     name : str
         Name of the preset, for messages.
     preset : Preset
-        What is varied.
+        The preset to vary.
     options : mapping of str to object
         Parameters and their values.
 
@@ -135,14 +135,14 @@ def vary(name: str, preset: Preset, options: Mapping[str, Any]) -> Preset:
     """
     from inspect import signature
 
-    from mist.classifier import MistClassifier  # compiled code: only when a variant is wanted
+    from mist.classifier import MistClassifier  # compiled code: imported only when needed
 
     of_tree, of_forest = [*signature(MistClassifier).parameters], []
     if preset.forest is not None:
         from mist.forest import MistForest
 
         of_forest = [*signature(MistForest).parameters]
-    # These are given with the data set and the seed of a run.
+    # A run gives the data set and the seed.
     check_known(name, options, [o for o in dict.fromkeys([*of_forest, *of_tree]) if o not in GIVEN])
     forest = {k: v for k, v in options.items() if k in of_forest}
     tree = {k: v for k, v in options.items() if k not in forest}
@@ -160,14 +160,14 @@ def check_known(name: str, options: Iterable[str], known: Iterable[str]) -> None
     Parameters
     ----------
     name : str
-        The model.
+        Name of the model.
     options, known : iterable of str
-        Options asked for, and all there are.
+        Options to check, and all options of the model.
 
     Raises
     ------
     ValueError
-        Names the option and the nearest that there is.
+        Names the option and the nearest known one.
 
     Examples
     --------
@@ -184,21 +184,21 @@ PRESETS: Mapping[str, Preset] = Variants(_PRESETS, vary)
 
 
 def unknown_name(what: str, name: str, known: Iterable[str]) -> ValueError:
-    """The error for a name that is not there: lists all names, and the nearest if one is near.
+    """Return the error for an unknown name: it lists all names, and the nearest if one is near.
 
     Parameters
     ----------
     what : str
-        What the names are names of.
+        Kind of thing that the names belong to, such as "model".
     name : str
-        The name asked for; case, hyphens and underscores do not count when the nearest is sought.
+        The unknown name. The search for the nearest ignores case, hyphens and underscores.
     known : iterable of str
         All names.
 
     Returns
     -------
     ValueError
-        To be raised.
+        The error, for the caller to raise.
 
     Examples
     --------
@@ -218,7 +218,7 @@ def _letters(name: str) -> str:
 
 
 def find_preset(name: str) -> Preset:
-    """Look a preset up, here and in what installed packages add (`mist.plugins`).
+    """Look up a preset, here and in installed packages (`mist.plugins`).
 
     Parameters
     ----------
@@ -233,7 +233,7 @@ def find_preset(name: str) -> Preset:
     Raises
     ------
     ValueError
-        If there is no such preset.
+        If the name is unknown.
 
     Examples
     --------
@@ -272,12 +272,12 @@ def make_model(
     Returns
     -------
     MistClassifier or MistForest
-        A fresh classifier.
+        An unfitted classifier.
 
     Raises
     ------
     ValueError
-        If there is no such preset.
+        If the name is unknown.
 
     Examples
     --------
@@ -285,7 +285,7 @@ def make_model(
     True
     """
     preset = find_preset(name) if isinstance(name, str) else name
-    from mist.classifier import MistClassifier  # compiled code: only when a model is wanted
+    from mist.classifier import MistClassifier  # compiled code: imported only when needed
 
     tree = MistClassifier(
         **preset.parameters,

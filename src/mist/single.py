@@ -1,8 +1,8 @@
-"""Single rows the short way, where nothing has changed since the last long look.
+"""Fast path for single rows, used while nothing has changed since the last full check.
 
-`MistClassifier.learn_one` and `MistClassifier.predict_one` check everything that a batch is checked
-for, and that takes much longer than to learn a row. A `Single` stands for what the checks have
-found. It takes plain rows with known names and known labels, and leaves all others to the checks.
+On the slow path `MistClassifier.learn_one` and `MistClassifier.predict_one` check a row as they
+would a batch, which takes much longer than learning it. A `Single` keeps the results of the
+checks. It takes plain rows with known names and labels, and leaves others to the slow path.
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ Array = np.ndarray[Any, Any]
 __all__ = ["UNKNOWN", "Single"]
 
 UNKNOWN: Any = object()
-"""No answer: the row takes a closer look."""
+"""No prediction: the row needs the slow path."""
 
 _FLOAT = np.dtype(np.float64)
 _LABELS = frozenset({bool, int, float, str, np.str_, np.bool_, np.int64, np.int32, np.float64})
 
 
 class _Way(NamedTuple):
-    """What is compiled for the layout of a state, read at once: other threads may replace it."""
+    """Compiled function for the layout of a state; one object, as other threads may replace it."""
 
     layout: Any
-    call: Any  # None if rows have to go the long way
+    call: Any  # None if rows need the slow path
     desk: Any
 
 
@@ -45,14 +45,14 @@ _UNTRODDEN = _Way(None, None, None)
 
 
 class Single:
-    """What single rows need to know of a classifier in which nothing has changed since.
+    """Checked facts about a classifier for the fast path, valid until the classifier changes.
 
     Parameters
     ----------
     model : MistClassifier
-        A classifier that has learnt a row.
+        A classifier that has learnt at least one row.
     checked : bool
-        Whether its options are those that it learns by. If not, rows are answered only.
+        Whether its current options were checked. If not, rows can only be predicted.
     """
 
     __slots__ = (
@@ -98,11 +98,11 @@ class Single:
 
     @property
     def holds(self) -> bool:
-        """Whether no class has come since."""
+        """Whether no class was added since."""
         return self.known.columns is self.ranks
 
     def ready(self, learning: bool) -> None:
-        """Find what learns or answers rows in the layout that the state has now."""
+        """Get the function that learns or predicts a row for the current layout of the state."""
         handle = self.state.handle
         way = self.learning if learning else self.answering
         if handle.layout is not way.layout:
@@ -110,7 +110,7 @@ class Single:
 
     def _to_learn(self, handle: Handle) -> None:
         state = self.state
-        # Some leaf models want to see rows before they are learnt once values are missing.
+        # With missing values some leaf models must process a row before it is learnt.
         met = state.missing is not None and type(kind_of(state.model)).meet is not LeafModel.meet
         plain = self.checked and self.rule.split_test != "eprocess" and not state.trials and not met
         call, desk = learner(handle, *self._desk()) if plain else (None, None)
@@ -125,7 +125,7 @@ class Single:
         return self.order, state.options.n_numeric, self.ranks, holes, self.flags
 
     def _row(self, x: Any) -> Array | None:
-        """The values of a plain row, else None."""
+        """Return the values of a plain row, else None."""
         kind = type(x)
         if kind is np.ndarray:
             return x if x.dtype is _FLOAT and x.shape == self.shape else None
@@ -133,7 +133,7 @@ class Single:
             return None
         try:
             return np.frombuffer(self.pack(*self.values(x)))
-        except Exception:  # whatever it is, the long way knows what to say
+        except Exception:  # the slow path raises the right error
             return None
 
     def learn(self, x: Any, y: Any, weight: Any) -> Any:
@@ -142,17 +142,17 @@ class Single:
         Returns
         -------
         int or None
-            None if nothing was learnt; else what is left to be done, for `follow`, 0 for nothing.
+            None if nothing was learnt; else the remaining work for `follow`, 0 if there is none.
         """
         if type(weight) is not float or type(y) not in _LABELS:
             return None
-        if type(x) is dict and not self.keyed:  # from now on the model has names
+        if type(x) is dict and not self.keyed:  # this row gives the model its names
             return None
         code = self.codes.get(y)
         row = self._row(x)
         if code is None or row is None or self.known.columns is not self.ranks:
             return None
-        # Others may change the state: whatever is not at hand is left to who has it alone.
+        # Other threads may change the state. Anything not available needs the write lock.
         handle, way = self.state._handle, self.learning
         if handle is None or handle.layout is not way.layout or way.call is None:
             return None
@@ -164,12 +164,12 @@ class Single:
         return done
 
     def follow(self, done: int, splits: list[Split]) -> None:
-        """Do what a learnt row has left to be done; a split is put into the list."""
+        """Finish the work that a learnt row has left; a split is appended to the list."""
         follow_up(self.state, self.rule, *told(done), splits)
         self.ready(True)
 
     def predict(self, x: Any) -> Any:
-        """The label of a row, or `UNKNOWN`."""
+        """Return the label of a row, or `UNKNOWN`."""
         row = self._row(x)
         if row is None or self.known.columns is not self.ranks:
             return UNKNOWN

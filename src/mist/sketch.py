@@ -1,4 +1,4 @@
-"""`QuantileSketch`: the quantile sketch of the leaves, by itself."""
+"""`QuantileSketch`: the quantile sketch of the leaves as an object of its own."""
 
 from __future__ import annotations
 
@@ -14,21 +14,22 @@ from mist.rows import Array
 __all__ = ["QuantileSketch"]
 
 _NEVER = 2**62
-"""Grace period of a tree that is not examined."""
+"""Grace period of a tree that never attempts a split."""
 
 
 class QuantileSketch:
     """Quantiles and ranks of a stream of numbers, in bounded memory.
 
-    The columnar KLL sketch that the leaves of a tree keep for each class, for use beside a model.
+    The columnar KLL sketch that a leaf keeps for each class, for use without a model.
 
     Parameters
     ----------
     size : int, default=256
-        Capacity k of the top level; the error of a rank is about 1.6/k.
+        Capacity k of the top level; the error of a rank is about 1.6/k. Raise it for more exact
+        answers; memory grows with it.
     random_state : int, RandomState, Generator or None, default=None
-        Seed of the random bits; None stands for 0. Sketches that are to be merged are better
-        made with different seeds: then their errors are independent.
+        Seed of the random bits; None means 0. Give sketches that will be merged different seeds,
+        so that their errors are independent.
 
     Raises
     ------
@@ -62,10 +63,10 @@ class QuantileSketch:
         Parameters
         ----------
         values : array-like, shape (n,) or (n, d)
-            Numbers, or rows of d columns, each of which is a stream of its own; NaN is missing.
+            Numbers, or rows of d columns; each column is a separate stream. NaN is missing.
         weight : array-like, shape (n,), float or None
-            Weights from 0 to 2**31; those that are no whole numbers are rounded at random, so that
-            they are kept on average.
+            Weights from 0 to 2**31. Fractional weights are rounded up or down at random, so that
+            they are exact on average.
 
         Returns
         -------
@@ -74,8 +75,8 @@ class QuantileSketch:
         Raises
         ------
         ValueError
-            For infinite values, another number of columns or weights out of range; then nothing is
-            learnt.
+            For infinite values, a different number of columns or weights out of range. The sketch
+            is then unchanged.
         """
         X = np.asarray(values, dtype=np.float64)
         if X.ndim not in (1, 2):
@@ -89,12 +90,12 @@ class QuantileSketch:
         return self
 
     def merge(self, other: Self) -> Self:
-        """Learn what another sketch has learnt.
+        """Add the values of another sketch.
 
         Parameters
         ----------
         other : QuantileSketch
-            Of the same size and as many columns; it is not changed.
+            A sketch with the same size and number of columns; it is not changed.
 
         Returns
         -------
@@ -103,12 +104,12 @@ class QuantileSketch:
         Raises
         ------
         TypeError
-            If the other is no sketch.
+            If `other` is not a sketch.
         ValueError
-            If the sketches differ in size or columns, or are one; then nothing is changed.
+            If the sketches differ in size or columns, or are the same object.
         """
         if not isinstance(other, QuantileSketch):
-            raise TypeError(f"a sketch is merged with a sketch, not with a {type(other).__name__}")
+            raise TypeError(f"other must be a QuantileSketch, got {type(other).__name__}")
         if other._has_learnt():
             flat = self._flat if self._has_learnt() else other._flat
             self._tree.merge(other._tree)
@@ -117,9 +118,9 @@ class QuantileSketch:
 
     @property
     def n(self) -> int:
-        """Values learnt, missing ones included; with weights, their sum as rounded.
+        """Number of values learnt, with missing ones; with weights, the sum of rounded weights.
 
-        Beyond 2**42 it may be less: half of what stands on the last level is forgotten.
+        Beyond 2**42 it may be less, as a full last level drops half of its values.
         """
         return int(kll.total_weight(self._state.sketch, 0)) if self._has_learnt() else 0
 
@@ -129,18 +130,18 @@ class QuantileSketch:
         return self._tree.nbytes
 
     def quantile(self, q: Any) -> Any:
-        """Values at ranks.
+        """Return the values at ranks.
 
         Parameters
         ----------
         q : float or array-like, shape (m,)
-            Ranks from 0 to 1; the ends are exact.
+            Ranks from 0 to 1; 0 and 1 give the exact minimum and maximum.
 
         Returns
         -------
         float or ndarray of float64
-            One for each rank, of shape (m,), or (m, d) after rows; for a single rank without the
-            first axis. NaN if nothing, or nothing but missing values, was learnt.
+            One value per rank: shape (m,), or (m, d) after rows; a single rank drops the first
+            axis. NaN if only missing values, or nothing, were learnt.
 
         Raises
         ------
@@ -150,29 +151,29 @@ class QuantileSketch:
         ranks = np.asarray(q, dtype=np.float64)
         bad = ranks[~((ranks >= 0.0) & (ranks <= 1.0))]
         if bad.size:
-            raise ValueError(f"q holds {float(bad.flat[0])!r}: ranks go from 0 to 1")
+            raise ValueError(f"q has the rank {float(bad.flat[0])!r}: ranks must be from 0 to 1")
         room = int(self._state.tree.cells.used[0]) + 1 if self._has_learnt() else 0
         return self._of_each(ranks, kll.quantile, np.empty(room), np.empty(room), empty=np.nan)
 
     def rank(self, values: Any) -> Any:
-        """Share of the values learnt that are at most so large.
+        """Return the share of the values learnt that are at most as large as given values.
 
         Parameters
         ----------
         values : float or array-like, shape (m,)
-            Numbers; with several columns each is looked up in all of them.
+            Numbers; each is looked up in every column.
 
         Returns
         -------
         float or ndarray of float64
-            From 0 to 1, in shapes as of `quantile`; 0 if nothing was learnt.
+            From 0 to 1, in the shapes of `quantile`; 0 if nothing was learnt.
         """
         return self._of_each(np.asarray(values, dtype=np.float64), kll.rank, empty=0.0)
 
     def _of_each(
         self, asked: Array, tell: Callable[..., float], *buffers: Array, empty: float
     ) -> Any:
-        """What is told of each number in each column."""
+        """Look up each number in each column."""
         state = self._state if self._has_learnt() else None
         out = np.full((asked.size, 1 if state is None else state.n_features), empty)
         if state is not None:

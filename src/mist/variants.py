@@ -1,7 +1,7 @@
-"""Names with options of their own, such as ``mist-g+delta=0.01``.
+"""Names with changed options, such as ``mist-g+delta=0.01``.
 
-Whatever is known by a name, a model or a data set, is thereby known with any of its options
-changed: on the command line, in result files and in the tables of a sweep.
+They name a model or a data set with any of its options changed: on the command line, in result
+files and in the tables of a sweep.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ _OPTION = re.compile(r"\+(?=[A-Za-z_]\w*=)")
 
 
 def split_name(name: str) -> tuple[str, dict[str, Any]]:
-    """Take the options of a variant apart.
+    """Split the name of a variant into its base name and its options.
 
     Parameters
     ----------
     name : str
-        A name, and any number of ``+option=value``. A value is read as a Python literal if it is
-        one, and is a text otherwise.
+        A base name and any number of ``+option=value``. A value is read as a Python literal if
+        possible, else as text.
 
     Returns
     -------
     base : str
-        The name without options.
+        Base name.
     options : dict
-        Values by option, in the order of the name; empty for a name that has none.
+        Values by option, in the order of the name.
 
     Raises
     ------
@@ -51,7 +51,7 @@ def split_name(name: str) -> tuple[str, dict[str, Any]]:
     for part in parts:
         option, _, text = part.partition("=")
         if option in options:
-            raise ValueError(f"{name}: {option} is given twice")
+            raise ValueError(f"{name}: {option} is given twice, give it once")
         try:
             options[option] = ast.literal_eval(text)
         except (ValueError, SyntaxError):
@@ -60,17 +60,16 @@ def split_name(name: str) -> tuple[str, dict[str, Any]]:
 
 
 def write_option(value: Any) -> str:
-    """Write the value of an option as a name has it.
+    """Write the value of an option as text for a name.
 
     Parameters
     ----------
     value : object
-        A number, a text, a truth value or None.
+        A number, a text, a bool or None.
 
     Returns
     -------
     str
-        Its text.
 
     Examples
     --------
@@ -86,14 +85,13 @@ def join_name(base: str, **options: Any) -> str:
     Parameters
     ----------
     base : str
-        Name of what is varied, which may itself have options: those given here are added.
+        Base name; it may already have options.
     **options
-        As for `write_option`.
+        Options to add, as for `write_option`.
 
     Returns
     -------
     str
-        The name.
 
     Examples
     --------
@@ -104,19 +102,18 @@ def join_name(base: str, **options: Any) -> str:
 
 
 def entitle(title: str, options: Mapping[str, Any]) -> str:
-    """Name a variant for people.
+    """Return the display name of a variant.
 
     Parameters
     ----------
     title : str
-        Title of what is varied.
+        Display name of the base.
     options : mapping of str to object
         As for `write_option`.
 
     Returns
     -------
     str
-        The title.
 
     Examples
     --------
@@ -127,17 +124,15 @@ def entitle(title: str, options: Mapping[str, Any]) -> str:
 
 
 def is_variant(name: str) -> bool:
-    """Whether a name has options.
+    """Return whether a name has options.
 
     Parameters
     ----------
     name : str
-        Any name.
 
     Returns
     -------
     bool
-        True if it has.
 
     Examples
     --------
@@ -148,14 +143,14 @@ def is_variant(name: str) -> bool:
 
 
 class Variants(Mapping[str, T]):
-    """What is known by name, and every variant of it.
+    """Mapping of names to entries that also has every variant of an entry.
 
-    Iteration and length know the plain names only; a variant is made when it is asked for.
+    Iteration and length cover the base names only; a variant is made on access.
 
     Parameters
     ----------
     entries : mapping of str to object
-        What is known.
+        Entries by base name.
     vary : callable
         Called as ``vary(name, entry, options)``; returns the entry with these options.
 

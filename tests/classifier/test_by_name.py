@@ -120,7 +120,7 @@ def test_columns_without_names_go_by_their_numbers():
     proba = model.predict_proba_many({3: X[:50, 3], 0: X[:50, 0], 1: X[:50, 1], 2: X[:50, 2]})
     np.testing.assert_array_equal(proba, model.predict_proba(X[:50]))
     for call in (model.predict_many, lambda table: model.learn_many(table, [0])):
-        with pytest.raises(ValueError, match="names the column 'width', but this model"):
+        with pytest.raises(ValueError, match="has a column named 'width', but this model"):
             call({"width": [1.0]})
 
 

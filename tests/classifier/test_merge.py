@@ -307,9 +307,9 @@ def test_what_cannot_be_merged_is_refused_and_changes_nothing():
 
 def test_models_of_another_kind_and_the_same_model_are_refused():
     model = grown()
-    with pytest.raises(ValueError, match="not with itself"):
+    with pytest.raises(ValueError, match="cannot be merged with itself"):
         model.merge(model)
-    with pytest.raises(TypeError, match="not with a MistForest"):
+    with pytest.raises(TypeError, match="same type, got MistForest"):
         model.merge(MistForest())
     with pytest.raises(ValueError, match="unknown"):
         MistClassifier(leaf="oak").merge(model)

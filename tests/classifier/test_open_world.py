@@ -258,7 +258,7 @@ def test_before_there_are_enough_scores_nothing_is_novel():
 def test_the_option_is_fixed_and_novelty_needs_it():
     X, y = whole_rows(9)
     model = paper_tree().fit(X, y)
-    with pytest.raises(ValueError, match="make it with open_world=True and learn the rows anew"):
+    with pytest.raises(ValueError, match="create the model with it and learn the rows again"):
         model.novelty(X)
     model.set_params(open_world=True)
     with pytest.raises(ValueError, match="open_world was changed from False to True"):

@@ -178,7 +178,7 @@ def test_hits_must_be_one_value_a_row(correct):
         lambda hits: windowed_accuracy(hits, 2),
         lambda hits: fading_accuracy(hits, 0.9),
     ):
-        with pytest.raises(ValueError, match="one value a row"):
+        with pytest.raises(ValueError, match="one value per row"):
             metric(correct)
 
 
@@ -278,5 +278,5 @@ def test_seen_accuracy_refuses_what_does_not_fit(recall, rows, message):
 
 @pytest.mark.parametrize("seen", [[], [[0.5]], 0.5])
 def test_anytime_accuracy_needs_one_value_an_evaluation(seen):
-    with pytest.raises(ValueError, match="one value an evaluation"):
+    with pytest.raises(ValueError, match="one value per evaluation"):
         anytime_accuracy(seen)

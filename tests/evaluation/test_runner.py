@@ -262,7 +262,7 @@ def test_answers_of_a_wrong_shape_are_refused(blobs):
         def predict(self, X):
             return super().predict(X)[:, None]
 
-    with pytest.raises(ValueError, match=r"Column answered .* one label a row"):
+    with pytest.raises(ValueError, match=r"Column predicted .* one label per row"):
         evaluate(Column(), blobs)
 
 

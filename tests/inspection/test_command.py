@@ -63,7 +63,7 @@ def test_a_pipeline_encodes_the_row_itself(tmp_path):
     for row, message in (
         ('{"size": "big"}', "column 'size': 'big' is not a number"),
         ('{"id": 3}', "none of the model's columns"),
-        ("[1]", "the row has 1 values, the model takes 2"),
+        ("[1]", "the row has 1 values, the model needs 2"),
     ):
         refused = asked(tmp_path / "line.mist", "--row", row)
         assert (refused.exit_code, message in refused.output) == (2, True), refused.output
@@ -78,8 +78,8 @@ def test_a_pipeline_encodes_the_row_itself(tmp_path):
     [
         ([], "give either --row or --csv"),
         (["--row", "{}", "--csv", "x.csv"], "give either --row or --csv"),
-        (["--row", "{"], "--row is no JSON"),
-        (["--row", "3"], "--row is a JSON object"),
+        (["--row", "{"], "--row is not valid JSON"),
+        (["--row", "3"], "--row must be a JSON object"),
         (["--row", '{"size": "large"}'], "column 'size': 'large' is not a number"),
         (["--row", '{"weight": 1}'], "the row has none of the model's columns"),
         (["--row", "[1, 2]"], "the row has 2 values"),

@@ -324,7 +324,7 @@ def test_what_cannot_be_explained_is_refused():
         paper_tree().explain([1.0])
     with pytest.raises(TypeError, match=r"forest\.trees_\[0\]"):
         explain(MistForest(), [1.0])
-    with pytest.raises(TypeError, match="a MistClassifier is needed, got dict"):
+    with pytest.raises(TypeError, match="must be a MistClassifier, got dict"):
         explain({}, [1.0])
     assert isinstance(explain(model, ASKED[0]), Explanation)
     assert set(LABELS) == set(model.classes_)

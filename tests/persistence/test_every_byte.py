@@ -139,7 +139,7 @@ def test_a_checkpoint_of_somebody_else_is_refused_as_a_whole(tmp_path, change):
     model, attachment = load_with_attachment(path)
     change(attachment)
     mist.persistence.save(model, path, attachment=attachment)
-    with pytest.raises(ValueError, match=r"check\.mist is no checkpoint that can be taken up; del"):
+    with pytest.raises(ValueError, match=r"check\.mist is not a valid checkpoint; del"):
         Checkpoint(path, 1, SETTINGS).load()
 
 
@@ -176,7 +176,7 @@ def test_a_model_with_an_odd_encoding_is_not_applied(tmp_path, encoding):
     path = tmp_path / "model.mist"
     attachment = {"encoding": encoding}
     mist.persistence.save(NCM(), path, attachment=attachment)
-    with pytest.raises(ValueError, match=r"model\.mist holds a model, but not how to read a table"):
+    with pytest.raises(ValueError, match=r"model\.mist has a model, but no encoding of tables"):
         load_run(path)
 
 
@@ -185,5 +185,5 @@ def test_settings_that_are_none_make_no_checkpoint(tmp_path, settings):
     path = tmp_path / "model.mist"
     attachment = {"encoding": ENCODING, "settings": settings}
     mist.persistence.save(NCM(), path, attachment=attachment)
-    with pytest.raises(ValueError, match=r"model\.mist holds a model, but no checkpoint"):
+    with pytest.raises(ValueError, match=r"model\.mist is a model, not a checkpoint"):
         Checkpoint(path, 1, SETTINGS).load()

@@ -191,7 +191,7 @@ def test_classes_differ_by_their_markers():
         (lambda ax: plot_accuracy_matrix(without_tasks(), ax), "got shape \\(0, 0\\)"),
         (lambda ax: plot_forgetting([[0.5, 0.5]], ax), "got shape \\(1, 2\\)"),
         (lambda ax: plot_curves([], ax), "at least one curve"),
-        (lambda ax: plot_tasks(["a"], [[0.1], [0.2]], ax), "heat map of 1 methods"),
+        (lambda ax: plot_tasks(["a"], [[0.1], [0.2]], ax), "each of the 1 titles"),
         (lambda ax: plot_classes([[1.0, np.nan], [1, 2]], [0, 1], ax), "missing or infinite"),
         (lambda ax: plot_classes([[1.0, 2], [1, 2]], [0], ax), "shapes \\(2, 2\\) and \\(1,\\)"),
     ],

@@ -273,7 +273,7 @@ def test_pairs_of_too_many_columns_are_refused_before_they_fill_the_memory(leaf)
     assert model.nbytes < 2**21
     named = MistClassifier(leaf).learn_one({"a": 1.0, "b": 2.0}, 0)
     before = fingerprint(named)
-    with pytest.raises(ValueError, match="of at most 4096 numeric columns, got 4099"):
+    with pytest.raises(ValueError, match="takes at most 4096 numeric columns, got 4099"):
         named.learn_one({f"c{j}": 1.0 for j in range(MOST_PAIRED + 1)}, 0)
     assert fingerprint(named) == before
 

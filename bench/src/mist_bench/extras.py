@@ -1,4 +1,4 @@
-"""Which optional libraries are here."""
+"""Check which optional libraries are installed."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import importlib.util
 __all__ = ["EXTRAS", "installed"]
 
 EXTRAS = {"bench": "river"}
-"""What the extra of a method brings."""
+"""The library that each extra installs."""
 
 
 def installed(extra: str) -> bool:
-    """Whether the library of an extra can be imported.
+    """Return whether the library of an extra can be imported.
 
     Parameters
     ----------
@@ -21,6 +21,5 @@ def installed(extra: str) -> bool:
     Returns
     -------
     bool
-        True if it is there.
     """
     return importlib.util.find_spec(EXTRAS[extra]) is not None

@@ -274,9 +274,9 @@ def test_curves_are_averaged_where_seeds_were_measured_elsewhere():
 def test_drawings_of_nothing_are_refused():
     with pytest.raises(ValueError, match="at least one curve"):
         curves_svg([], "accuracy", [])
-    with pytest.raises(ValueError, match="heat map of 2 methods"):
+    with pytest.raises(ValueError, match="each of the 2 titles"):
         tasks_svg(["a", "b"], [[0.5]])
-    with pytest.raises(ValueError, match="heat map of 0 methods"):
+    with pytest.raises(ValueError, match="each of the 0 titles"):
         tasks_svg([], [])
 
 

@@ -1,7 +1,7 @@
-"""Streaming classifiers that the trees of this library are compared with.
+"""Streaming classifiers for comparison with the trees of this library.
 
-All of them see each row once, keep no rows, and take new classes at any time. The names load
-on first use, so importing the package costs nothing.
+They see each row once, keep no rows, and take new classes at any time. The names are imported on
+first use, so importing the package is fast.
 """
 
 from __future__ import annotations

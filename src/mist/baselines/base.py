@@ -1,4 +1,4 @@
-"""What all baselines share: checked rows, growing labels, and answers read from class scores."""
+"""Base classes of baselines: validation, labels, and predictions from class scores."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _LEARNT = ("_state", "_labels", "classes_", "n_features_in_", "feature_names_in_
 
 
 def widened(array: Array, n: int, axis: int = 0) -> Array:
-    """The array with zeros behind it, so that it has n entries along an axis."""
+    """Pad an array with zeros to n entries along an axis."""
     short = n - array.shape[axis]
     if short <= 0:
         return array
@@ -47,10 +47,10 @@ def dot(a: Array, b: Array) -> float:
 
 
 class StreamClassifier(ClassifierMixin, Saveable, BaseEstimator, ABC):
-    """Base of the baselines: a state of arrays, and one score a class.
+    """Base class of the baselines: a state of arrays, and one score per class.
 
-    A baseline gives `_new_state`, `_grown` and `_run`; all else is here. Classes have codes,
-    counted from 0 in order of first appearance, and the arrays follow the codes.
+    A baseline implements `_new_state`, `_grown` and `_run`. Classes have codes, counted from 0 in
+    order of first appearance; the arrays are indexed by code.
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {}
@@ -62,22 +62,22 @@ class StreamClassifier(ClassifierMixin, Saveable, BaseEstimator, ABC):
 
     @abstractmethod
     def _new_state(self, n_features: int) -> Any:
-        """A NamedTuple of arrays that hold no class yet."""
+        """Return a NamedTuple of arrays without classes."""
 
     @abstractmethod
     def _grown(self, state: Any, n_codes: int) -> Any:
-        """The state with room for so many classes."""
+        """Return the state with space for ``n_codes`` classes."""
 
     @abstractmethod
     def _run(self, X: Array, codes: Array, weights: Array, n_known: int, scores: Array) -> None:
         """Test-then-train: score each row if ``scores`` has rows, then learn it if its code >= 0.
 
-        Only classes learnt before the row get a score; ``n_known`` says how many there are
-        before the first row. The other entries of ``scores``, -inf, are left alone.
+        Only classes learnt before the row get a score; ``n_known`` is their number before the first
+        row. The other entries of ``scores`` stay -inf.
         """
 
     def predict(self, X: Any) -> Array:
-        """Label with the highest score for every row; ties go to the label that sorts first.
+        """Return the label with the highest score; ties go to the label that sorts first.
 
         Parameters
         ----------
@@ -94,7 +94,7 @@ class StreamClassifier(ClassifierMixin, Saveable, BaseEstimator, ABC):
         NotFittedError
             If nothing was learnt yet.
         ValueError
-            If the columns do not fit or a value is NaN or infinite; row and column are named.
+            If the number of columns is wrong or a value is NaN or infinite; names row and column.
         """
         return self._gate.alone(lambda: self._labels_of(self._checked(X)))
 
@@ -103,7 +103,7 @@ class StreamClassifier(ClassifierMixin, Saveable, BaseEstimator, ABC):
         return self._labels.decode(np.concatenate(codes))
 
     def predict_proba(self, X: Any) -> Array:
-        """Softmax of the class scores; what the scores are is said at the class.
+        """Return the softmax of the class scores, which the class documents.
 
         Parameters
         ----------
@@ -113,15 +113,15 @@ class StreamClassifier(ClassifierMixin, Saveable, BaseEstimator, ABC):
         Returns
         -------
         ndarray of float64, shape (n, n_classes)
-            Columns follow ``classes_``; every row sums to 1. A declared class without a row
-            has probability 0.
+            Columns follow ``classes_``; each row sums to 1. A declared class without a row has
+            probability 0.
 
         Raises
         ------
         NotFittedError
             If nothing was learnt yet.
         ValueError
-            If the columns do not fit or a value is NaN or infinite; row and column are named.
+            If the number of columns is wrong or a value is NaN or infinite; names row and column.
         """
         return self._gate.alone(lambda: self._shares_of(self._checked(X)))
 
@@ -133,26 +133,26 @@ class StreamClassifier(ClassifierMixin, Saveable, BaseEstimator, ABC):
 
     @property
     def nbytes(self) -> int:
-        """Exact bytes of all arrays that hold what was learnt, those of random weights included."""
+        """Exact bytes of all arrays that hold what was learnt, including random weights."""
         check_is_fitted(self)
         return sum(array.nbytes for array in self._state)
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
-        """Learn with a fresh copy and take over what it has learnt."""
+        """Learn with an unfitted copy and take over its state."""
         fresh = type(self)(**self.get_params(deep=False))
         fresh._learn(X, y, None, sample_weight)
         if not fresh.__sklearn_is_fitted__():
-            raise ValueError("every sample_weight is zero: there is nothing to learn")
+            raise ValueError("every sample_weight is zero: give at least one row a weight above 0")
         self._gate.alone(lambda: take_over(self, fresh, _LEARNT))
         return self
 
     def _learn(
         self, X: Any, y: Any, classes: Any, sample_weight: Any, predict: bool = False
     ) -> list[Array]:
-        """Check everything, then learn; returns the class scores before that if asked for them.
+        """Check everything, then learn; with ``predict`` returns the class scores before that.
 
-        Scores come in batches of rows. A refused call leaves no trace, not even the column names
-        of a first call.
+        Scores are in batches of rows. A refused call does not change the model, not even the
+        column names of a first call.
         """
         with without_trace(self):
             self._validate_params()
@@ -166,7 +166,7 @@ class StreamClassifier(ClassifierMixin, Saveable, BaseEstimator, ABC):
             n_known = len(self._labels.columns)
             learnt = weights > 0
             if predict and not n_known and not learnt.any():
-                raise ValueError("every sample_weight is zero: there is no class to predict yet")
+                raise ValueError("every sample_weight is zero, so there is no class to predict yet")
             declared = check_classes(classes)
             codes = np.full(len(X), -1, dtype=np.int64)
             codes[learnt] = self._labels.take(y[learnt], declared)
@@ -189,7 +189,7 @@ class StreamClassifier(ClassifierMixin, Saveable, BaseEstimator, ABC):
         return batches
 
     def _prequential(self, X: Any, y: Any, sample_weight: Any) -> Array:
-        """Labels predicted before each row was learnt; the first of all where none was known."""
+        """Return labels predicted before each row was learnt; ``classes_[0]`` if none was known."""
         return self._gate.alone(lambda: self._labels_before(X, y, sample_weight))
 
     def _labels_before(self, X: Any, y: Any, sample_weight: Any) -> Array:
@@ -202,7 +202,7 @@ class StreamClassifier(ClassifierMixin, Saveable, BaseEstimator, ABC):
         return np.concatenate(answers)
 
     def _prequential_proba(self, X: Any, y: Any, sample_weight: Any) -> Array:
-        """Class probabilities before each row was learnt; zeros where no class was known."""
+        """Return class probabilities before each row was learnt; zeros if no class was known."""
         return self._gate.alone(lambda: self._shares_before(X, y, sample_weight))
 
     def _shares_before(self, X: Any, y: Any, sample_weight: Any) -> Array:
@@ -214,12 +214,12 @@ class StreamClassifier(ClassifierMixin, Saveable, BaseEstimator, ABC):
         return shares
 
     def _checked(self, X: Any) -> Array:
-        """Rows to answer."""
+        """Check rows for prediction."""
         check_is_fitted(self)
         return check_rows(self, X, reset=False, missing=False)
 
     def _scores(self, X: Array) -> Array:
-        """Score of every class, by code, for checked rows."""
+        """Return the score of every class, by code, for checked rows."""
         n_codes = len(self._labels.columns)
         scores = np.full((len(X), n_codes), -np.inf)
         self._run(X, np.full(len(X), -1), np.ones(len(X)), n_codes, scores)
@@ -227,7 +227,7 @@ class StreamClassifier(ClassifierMixin, Saveable, BaseEstimator, ABC):
         return scores
 
     def _winners(self, scores: Array) -> Array:
-        """Codes of the highest scores; ties go to the label that sorts first."""
+        """Return codes of the highest scores; ties go to the label that sorts first."""
         order = np.argsort(self._labels.columns)
         return order[scores[:, order].argmax(axis=1)]
 
@@ -247,20 +247,20 @@ class StreamClassifier(ClassifierMixin, Saveable, BaseEstimator, ABC):
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
         if hasattr(self, "_state"):
-            # joblib may hand over memory that must not be written to.
+            # joblib may pass read-only memory.
             arrays = (a if a.flags.writeable else np.array(a) for a in self._state)
             self._state = type(self._state)(*arrays)
 
 
 def _keep_finite(scores: Array, known: Any) -> None:
-    """Bring the scores of known classes back into range where a value far away overflowed them."""
+    """Limit scores of known classes that overflowed because of an extreme value."""
     bad = ~np.isfinite(scores) & known
     if bad.any():
         scores[bad] = np.nan_to_num(scores[bad], nan=-_FAR, posinf=_FAR, neginf=-_FAR)
 
 
 class WeightedStreamClassifier(StreamClassifier):
-    """A baseline whose rows may have weights: 2 means a second copy of the row, 0 none."""
+    """A baseline with row weights: 2 means a second copy of the row, 0 that it is absent."""
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Forget everything, then learn the rows in one pass.
@@ -281,13 +281,13 @@ class WeightedStreamClassifier(StreamClassifier):
         Raises
         ------
         ValueError
-            For parameters out of range, values that are NaN or infinite, labels that are no
-            labels, lengths that differ; the message names the parameter, or row and column.
+            For parameters out of range, NaN or infinite values, missing or mixed labels, or unequal
+            lengths; the message names the parameter, or the row and column.
         """
         return self._fit(X, y, sample_weight)
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Learn more rows; labels never seen before are welcome.
+        """Learn more rows, which may have new labels.
 
         Parameters
         ----------
@@ -296,8 +296,7 @@ class WeightedStreamClassifier(StreamClassifier):
         y : array-like, shape (n,)
             Labels: numbers, text or bools.
         classes : array-like or None
-            Labels to list in ``classes_`` before their first row. Optional: labels need not
-            be declared.
+            Labels to list in ``classes_`` before their first row. Labels need not be declared.
         sample_weight : array-like, shape (n,), or None
             Weights from 0 to 2**31.
 
@@ -308,7 +307,7 @@ class WeightedStreamClassifier(StreamClassifier):
         Raises
         ------
         ValueError
-            As for `fit`; then nothing of the call is learnt.
+            As for `fit`. The model is then unchanged.
         """
         self._gate.alone(lambda: self._learn(X, y, classes, sample_weight))
         return self
@@ -328,19 +327,19 @@ class WeightedStreamClassifier(StreamClassifier):
         Returns
         -------
         ndarray, shape (n,)
-            The prediction for every row, made before the row was learnt. A model that knows
-            no class yet answers with the first of ``classes_`` as they stand after the call.
+            The prediction for each row, made before the row was learnt. Rows before the first
+            learnt one get the first label of ``classes_`` after the call.
 
         Raises
         ------
         ValueError
-            As for `fit`; then nothing of the call is learnt.
+            As for `fit`. The model is then unchanged.
         """
         return self._prequential(X, y, sample_weight)
 
 
 class UnweightedStreamClassifier(StreamClassifier):
-    """A baseline whose rows all count the same."""
+    """A baseline without row weights."""
 
     def fit(self, X: Any, y: Any) -> Self:
         """Forget everything, then learn the rows in one pass.
@@ -359,13 +358,13 @@ class UnweightedStreamClassifier(StreamClassifier):
         Raises
         ------
         ValueError
-            For parameters out of range, values that are NaN or infinite, labels that are no
-            labels, lengths that differ; the message names the parameter, or row and column.
+            For parameters out of range, NaN or infinite values, missing or mixed labels, or unequal
+            lengths; the message names the parameter, or the row and column.
         """
         return self._fit(X, y, None)
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
-        """Learn more rows; labels never seen before are welcome.
+        """Learn more rows, which may have new labels.
 
         Parameters
         ----------
@@ -374,8 +373,7 @@ class UnweightedStreamClassifier(StreamClassifier):
         y : array-like, shape (n,)
             Labels: numbers, text or bools.
         classes : array-like or None
-            Labels to list in ``classes_`` before their first row. Optional: labels need not
-            be declared.
+            Labels to list in ``classes_`` before their first row. Labels need not be declared.
 
         Returns
         -------
@@ -384,7 +382,7 @@ class UnweightedStreamClassifier(StreamClassifier):
         Raises
         ------
         ValueError
-            As for `fit`; then nothing of the call is learnt.
+            As for `fit`. The model is then unchanged.
         """
         self._gate.alone(lambda: self._learn(X, y, classes, None))
         return self
@@ -402,12 +400,12 @@ class UnweightedStreamClassifier(StreamClassifier):
         Returns
         -------
         ndarray, shape (n,)
-            The prediction for every row, made before the row was learnt. A model that knows
-            no class yet answers with the first of ``classes_`` as they stand after the call.
+            The prediction for each row, made before the row was learnt. Rows before the first
+            learnt one get the first label of ``classes_`` after the call.
 
         Raises
         ------
         ValueError
-            As for `fit`; then nothing of the call is learnt.
+            As for `fit`. The model is then unchanged.
         """
         return self._prequential(X, y, None)

@@ -59,7 +59,7 @@ def _weighted_distance(x: Array, mean: Array, precision: Array) -> float:
 def _prepare(
     mass: Array, squares: Array, floor: float, n_known: int, precision: Array, offset: Array
 ) -> None:
-    """Precisions of all classes, and the part of their scores that no row changes."""
+    """Compute the precisions of all classes, and the part of their scores that is constant."""
     for c in range(n_known):
         offset[c] = math.log(mass[c])
         for j in range(squares.shape[1]):
@@ -83,7 +83,7 @@ def run(
     n_known: int,
     scores: Array,
 ) -> None:
-    """Score each row if asked, then learn it."""
+    """Score each row if ``scores`` has rows, then learn it if its code >= 0."""
     precision = np.empty_like(means)
     offset = np.empty_like(mass)
     stale = True
@@ -104,7 +104,7 @@ def run(
 
 
 class GaussianNB(WeightedStreamClassifier):
-    r"""Gaussian naive Bayes: one mean and one variance a class and column, priors by counts.
+    r"""Gaussian naive Bayes: a mean and a variance per class and column, priors by counts.
 
     The score of class c with weight :math:`n_c` is
 
@@ -114,12 +114,13 @@ class GaussianNB(WeightedStreamClassifier):
         v_{cj} = s_{cj}^2 + \epsilon \max_j s_j^2,
 
     where :math:`s_j^2` is the variance of column j over all rows so far. `predict_proba` is
-    the softmax of the scores, that is, the posterior.
+    the softmax of the scores, which is the posterior.
 
     Parameters
     ----------
     var_smoothing : float, default=1e-9
-        The factor :math:`\epsilon` above, greater than 0.
+        The factor :math:`\epsilon` above, greater than 0. Raise it if classes have few rows. The
+        default is scikit-learn's.
 
     Attributes
     ----------
@@ -134,10 +135,10 @@ class GaussianNB(WeightedStreamClassifier):
 
     Notes
     -----
-    The model equals ``sklearn.naive_bayes.GaussianNB().fit`` on all rows so far. That class
-    takes the floor of its variances from the last batch, so its `partial_fit` depends on how
-    the rows were cut; here learning n rows in one call equals n calls with one row, bit for
-    bit. While all rows are equal, the floor is ``var_smoothing`` itself.
+    The model equals ``sklearn.naive_bayes.GaussianNB().fit`` on all rows so far. The
+    `partial_fit` of scikit-learn takes the variance floor from the last batch and so depends on
+    the batches; here learning n rows in one call equals n calls with one row, bit for bit. While
+    all rows are equal, the floor is ``var_smoothing`` itself.
 
     References
     ----------

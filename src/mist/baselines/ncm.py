@@ -12,7 +12,7 @@ from mist.rows import Array
 
 
 class State(NamedTuple):
-    """What the class means are made of."""
+    """Weights and means of the classes."""
 
     mass: Array
     """Weight of each class, shape (K,)."""
@@ -40,7 +40,7 @@ def run(
     n_known: int,
     scores: Array,
 ) -> None:
-    """Score each row if asked, then learn it."""
+    """Score each row if ``scores`` has rows, then learn it if its code >= 0."""
     for i in range(len(X)):
         if len(scores):
             for c in range(n_known):
@@ -58,8 +58,8 @@ class NCM(WeightedStreamClassifier):
     r"""Nearest class mean: running class means, Euclidean distance.
 
     The score of class c, with mean :math:`\mu_c`, is
-    :math:`-\tfrac{1}{2} \lVert x - \mu_c \rVert^2`: the log-likelihood under a unit Gaussian
-    a class, without priors. `predict_proba` is the softmax of the scores.
+    :math:`-\tfrac{1}{2} \lVert x - \mu_c \rVert^2`: the log-likelihood under one unit Gaussian
+    per class, without priors. `predict_proba` is the softmax of the scores.
 
     Attributes
     ----------

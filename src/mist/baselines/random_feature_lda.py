@@ -22,18 +22,18 @@ from mist.rows import Array
 _EVERY = 50.0
 _GROWTH = 1.05
 _AGES = 2.0 ** np.arange(1, 9)
-"""The head is due at every whole weight of all rows up to the first number; from then on when
-the weight has grown by this factor, and at these weights of all rows since a class appeared."""
+"""The head is solved at every integer total weight up to the first number, then whenever the total
+weight has grown by the factor, and at these weights of all rows since a class appeared."""
 
 _TINY = 1e-7
-"""Features with a smaller share of the mean variance within classes are left out."""
+"""Features with a smaller share of the mean within-class variance are left out."""
 
 _LEAST_SHRINKAGE = 1e-5
 _FARTHEST = 1e100
-"""Standardised values are cut off here, so that sums of squares stay finite."""
+"""Limit of standardised values, so that sums of squares stay finite."""
 
 _PAIRS = 200
-"""Pairs of draws that stand for the first rows of a class."""
+"""Pairs of draws that replace the first rows of a class."""
 
 _FLAT = 1e-10
 """Directions with a smaller share of the largest variance count as flat."""
@@ -56,38 +56,37 @@ class State(NamedTuple):
     shape (d,)."""
 
     scaled_at: Array
-    """Weight of all rows at which the scale is to be made; 0 once there is one, shape (1,)."""
+    """Total weight at which the scale will be set; 0 once it is set, shape (1,)."""
 
     seed: Array
     """Seed of the draws, int64, shape (1,)."""
 
     progress: Array
-    """Weight of all rows, and the weight at which the head is next due for its growth, shape
-    (2,)."""
+    """Total weight, and the total weight at which growth next requires a solve, shape (2,)."""
 
     born: Array
-    """Weight of all rows before the first of each class, shape (K,)."""
+    """Total weight before the first row of each class, shape (K,)."""
 
     mass: Array
     """Weight of each class, shape (K,)."""
 
     means: Array
-    """Mean features of each class, shape (K, p), with p = d + m. Without a scale the features
-    are the columns as they come, and zeros."""
+    """Mean features of each class, shape (K, p), with p = d + m. Before the scale is set the
+    features are the unscaled columns, and zeros."""
 
     scatter: Array
     """Within-class scatter of the features, upper triangle, shape (p, p)."""
 
     units: Array
-    """One over the standard deviation of each feature within classes at the last solve, 0 for
-    a feature left out, shape (p,)."""
+    """Inverse within-class standard deviation of each feature at the last solve, 0 for a feature
+    left out, shape (p,)."""
 
     factor: Array
     """U of the shrunk correlation matrix U'U at the last solve, upper triangle, shape (p, p)."""
 
 
 def random_layer(d: int, m: int, rng: np.random.Generator) -> tuple[Array, Array]:
-    """Weights, shape (d, m), and constants of the random features: half dense, half sparse."""
+    """Draw weights, shape (d, m), and constants of random features: half dense, half sparse."""
     projection, offsets = rng.normal(size=(d, m)), rng.normal(size=m)
     dense = m // 2
     projection[:, :dense] /= math.sqrt(d)
@@ -100,12 +99,12 @@ def random_layer(d: int, m: int, rng: np.random.Generator) -> tuple[Array, Array
 
 
 def n_active(state: State) -> int:
-    """Number of features in use: without a scale the columns alone."""
+    """Return the number of features in use: only the columns before the scale is set."""
     return len(state.centre) if state.scaled_at[0] else len(state.scatter)
 
 
 def features_of(state: State, X: Array) -> Array:
-    """Standardised columns, 0 where they were constant so far, and the random features."""
+    """Return standardised columns (0 if constant so far) and the random features."""
     if state.scaled_at[0]:
         return np.hstack([X, np.zeros((len(X), len(state.offsets)))])
     z = np.zeros_like(X)
@@ -115,18 +114,18 @@ def features_of(state: State, X: Array) -> Array:
 
 
 def features_of_standardised(state: State, z: Array) -> Array:
-    """Features of rows that are standardised already."""
+    """Return the features of standardised rows."""
     return np.hstack([z, np.maximum(z @ state.projection + state.offsets, 0.0)])
 
 
 def end_constants(state: State, x: Array) -> None:
-    """Give columns that were constant so far the scale of a row that differs."""
+    """Set the scale of columns that were constant so far from a row with another value."""
     state.spread[:] = np.where(state.spread > 0.0, state.spread, np.abs(x - state.centre))
 
 
 @exact
 def learn_means(mass: Array, means: Array, rows: Array, codes: Array, weights: Array) -> None:
-    """Move the class means; the rows become what they add to the scatter, as square roots."""
+    """Update the class means; rows are overwritten by the roots of their scatter updates."""
     for i in range(len(rows)):
         c = codes[i]
         if c < 0:
@@ -143,15 +142,15 @@ def learn_means(mass: Array, means: Array, rows: Array, codes: Array, weights: A
 
 
 def learn_features(state: State, features: Array, codes: Array, weights: Array) -> None:
-    """Add rows to the class means and the scatter; uses up the features."""
+    """Add rows to the class means and the scatter; overwrites the features."""
     if (codes >= 0).any():
         learn_means(state.mass, state.means, features, codes, weights)
-        # BLAS works on columns: the upper triangle of rows is the lower one of columns.
+        # BLAS is column-major: the upper triangle of rows is the lower triangle of columns.
         dsyrk(1.0, features.T, beta=1.0, c=state.scatter.T, lower=1, overwrite_c=1)
 
 
 def growth_weights(due: float, total: float) -> tuple[list[float], float]:
-    """Weights up to a total at which the head is due for its growth, and the next one."""
+    """Return the weights up to a total at which growth requires a solve, and the next one."""
     reached = []
     while due <= total:
         reached.append(due)
@@ -160,20 +159,20 @@ def growth_weights(due: float, total: float) -> tuple[list[float], float]:
 
 
 def last_in_each_row(weights: Array, totals: Array) -> Array:
-    """Of weights of all rows, the last that each row reaches; row i ends at totals[i + 1]."""
+    """Return the last of the weights that each row reaches; row i ends at totals[i + 1]."""
     rows = np.searchsorted(totals, weights)
     return weights[np.diff(rows, append=len(totals)) > 0]
 
 
 def make_scale(state: State) -> None:
-    """Fix the scale of the columns, and move what was learnt to the random features.
+    """Fix the scale of the columns, and transfer the learnt state to the random features.
 
-    Class means and scatter of the columns are all that is known of the rows so far. Draws from
-    Gaussian classes with these moments take their place; they come in pairs on either side of
-    the class mean, so that it stays as it is.
+    Only class means and scatter of the columns are known of the rows so far. Draws from Gaussian
+    classes with these moments replace the rows. Draws come in pairs on either side of the class
+    mean, which keeps the mean unchanged.
     """
     d, total = len(state.centre), state.mass.sum()
-    # Relative to one of the means a constant column is 0 exactly.
+    # Relative to one of the means a constant column is exactly 0.
     origin = state.means[0, :d].copy()
     shifts = state.means[:, :d] - origin
     shift = state.mass @ shifts / total
@@ -203,13 +202,13 @@ def make_scale(state: State) -> None:
 
 
 def solve(state: State, n: float) -> None:
-    """Make the head, `units` and `factor`, from the scatter of n rows."""
+    """Compute the head, `units` and `factor`, from the scatter of n rows."""
     p, degrees = n_active(state), max(n - np.count_nonzero(state.mass), 1.0)
     squares = state.scatter.diagonal()[:p]
     kept = squares > 0.0
     if p == len(state.scatter):
         kept &= squares >= _TINY * squares.mean()
-    if not kept.any():  # no two rows of a class differ: it stays the nearest class mean
+    if not kept.any():  # no two rows of a class differ: keep the nearest class mean
         return
     inverse = np.divide(1.0, np.sqrt(squares), out=np.zeros(p), where=kept)
     state.units[:p] = inverse * math.sqrt(degrees)
@@ -225,7 +224,7 @@ def solve(state: State, n: float) -> None:
 
 
 def whitened(state: State, features: Array) -> Array:
-    """Rows in the basis in which the covariance of the head is the identity."""
+    """Return rows in the basis in which the covariance of the head is the identity."""
     p = n_active(state)
     rows = features[:, :p] * state.units[:p]
     return dtrsm(1.0, state.factor[:p, :p].T, rows.T, lower=1, overwrite_b=1).T
@@ -240,8 +239,8 @@ class RandomFeatureLDA(WeightedStreamClassifier):
         \phi(x) = \left[ z, \max(0, W^\top z + b), \max(0, V^\top z + c) \right], \quad
         W_{jk} \sim N(0, 1 / d), \quad b_k \sim N(0, 1 / 4), \quad c_k \sim N(0, 1),
 
-    where each column of V has one to three normal entries, scaled to length 1, and zeros
-    else. With the class means :math:`\mu_k` of the features and the scatter S within the K
+    where each column of V has one to three normal entries, scaled to length 1, and is zero
+    otherwise. With the class means :math:`\mu_k` of the features and the scatter S within the K
     classes of n rows, the score of class k is
 
     .. math::
@@ -249,7 +248,7 @@ class RandomFeatureLDA(WeightedStreamClassifier):
         \Lambda = D^{-1/2} \left[ (1 - s) R + s I \right]^{-1} D^{-1/2}, \qquad
         S / (n - K) = D^{1/2} R D^{1/2},
 
-    but for a term that all classes share; D is diagonal, R the correlation matrix, and s the
+    up to a term common to all classes. D is diagonal, R is the correlation matrix, and s is the
     share of oracle approximating shrinkage (OAS), at least 1e-5. `predict_proba` is the softmax
     of the scores: the posterior of Gaussian classes.
 
@@ -257,14 +256,15 @@ class RandomFeatureLDA(WeightedStreamClassifier):
     ----------
     n_features : int, default=1000
         Number m of random features, 1 or more; half of them read all columns, half one to three.
+        More features add accuracy and cost time and memory.
     scale_rows : int, default=50
-        The first so many rows decide the scale of the columns, for good. 0 takes the columns as
-        they are: for rows that are standardised already.
+        Number of first rows that set the scale of the columns permanently. Use 0 for rows that are
+        already standardised: the columns are then not scaled.
     class_prior : {"balanced", "counts"}, default="balanced"
-        Whether all classes count as equally frequent, as in `SLDA` and `SQDA`, or by their rows:
-        then :math:`\log n_k / n` is added to the score.
+        ``"balanced"`` treats all classes as equally frequent, as in `SLDA` and `SQDA`;
+        ``"counts"`` adds :math:`\log n_k / n` to the score.
     random_state : int, RandomState, Generator or None, default=None
-        Seed of the layer; None stands for 0.
+        Seed of the layer; None means 0.
 
     Attributes
     ----------
@@ -275,30 +275,29 @@ class RandomFeatureLDA(WeightedStreamClassifier):
     feature_names_in_ : ndarray of str, shape (n_features_in_,)
         Column names; only if the rows came with names.
     nbytes : int
-        Exact bytes of the state, random layer included: about 16 (d + m)^2, and 8 (d + m) a
-        class.
+        Exact bytes of the state with the random layer: about 16 (d + m)^2, and 8 (d + m) per class.
 
     Notes
     -----
-    Scale. It is made by the first `scale_rows` rows and then stays. No rows are kept: up to
-    there the model is a linear discriminant on the columns, which needs only means and a scatter.
-    What these know of the first rows then moves to the random features, by draws from Gaussian
-    classes with these moments; what else the first rows could tell is lost. A column that is
-    constant so far gets its scale at its first other value, the distance from the constant:
-    exact, as the column was 0 until then. Means and scatter are sums over rows: before the scale
-    is made, and after it, they depend on the rows and not on their order, to rounding.
+    Scale. The first `scale_rows` rows set the scale, which is then fixed. No rows are kept: until
+    then the model is a linear discriminant on the columns, which needs only means and a scatter.
+    Their information is then transferred to the random features, by draws from Gaussian classes
+    with these moments; other information in the first rows is lost. A column that is constant so
+    far gets its scale from its first other value, the distance from the constant. This is exact,
+    as the column was 0 until then. Means and scatter are sums over rows: before the scale is set,
+    and after it, they do not depend on the order of rows, up to rounding.
 
-    Refreshes. Means change with every row, :math:`\Lambda` with every row up to n = 50, then
-    when n has grown by 5 %, and 2, 4, 8, ..., 256 rows after the arrival of each class: at n that
-    do not depend on how the rows were cut into calls. `predict` uses the last :math:`\Lambda`
-    too, so `prequential` equals a prediction before each row. A new class can be predicted after
-    its first row. A weight counts as copies here as well: where a row reaches
-    such an n with part of its weight, that part is what :math:`\Lambda` has learnt of it.
+    Refreshes. Means change with every row. :math:`\Lambda` changes with every row up to n = 50,
+    then when n has grown by 5 %, and 2, 4, 8, ..., 256 rows after the arrival of each class.
+    These n do not depend on how rows were divided into calls. `predict` also uses the last
+    :math:`\Lambda`, so `prequential` equals a prediction before each row. A new class can be
+    predicted after its first row. A weight counts as copies: if part of the weight of a row
+    reaches such an n, :math:`\Lambda` has learnt that part.
 
-    Cost. With p = d + m, a row costs :math:`O(p^2)` to learn or predict, most of it in matrix
-    products of many rows, and a refresh :math:`p^3 / 3`. Without predictions there is at most
-    one refresh for 1024 rows of a call. Features whose variance within classes is below 1e-7 of
-    the mean are left out.
+    Cost. With p = d + m, a row costs :math:`O(p^2)` to learn or predict, mostly in matrix products
+    of many rows, and a refresh costs :math:`p^3 / 3`. Without predictions there is at most one
+    refresh for 1024 rows of a call. Features whose within-class variance is below 1e-7 of the mean
+    are left out.
 
     Learning n rows in one call equals n calls with one row to rounding: the rounding of a matrix
     product depends on the number of rows.
@@ -343,15 +342,15 @@ class RandomFeatureLDA(WeightedStreamClassifier):
         self.random_state = random_state
 
     def merge(self, other: RandomFeatureLDA) -> Self:
-        """Learn all that another model has learnt, as if its rows had come here.
+        """Add the state of another model, as if this model had learnt its rows.
 
-        Exact to rounding, in either direction: means and scatter are sums over rows.
+        The result is exact up to rounding and symmetric: means and scatter are sums over rows.
 
         Parameters
         ----------
         other : RandomFeatureLDA
-            A fitted model with the same features and the same scale: equal parameters and seed,
-            and ``scale_rows=0``, since a scale is made by a model's own first rows.
+            A fitted model with equal parameters and seed, and ``scale_rows=0``, as otherwise each
+            model is scaled by its own first rows.
 
         Returns
         -------
@@ -360,7 +359,7 @@ class RandomFeatureLDA(WeightedStreamClassifier):
         Raises
         ------
         ValueError
-            If the features or scales differ; then nothing is changed.
+            If the features or scales differ. The model is then unchanged.
 
         Examples
         --------
@@ -386,8 +385,8 @@ class RandomFeatureLDA(WeightedStreamClassifier):
         )
         if not alike or mine.scaled_at[0] or self.class_prior != other.class_prior:
             raise ValueError(
-                "models can be merged if they have the same columns, n_features, class_prior and "
-                "random_state, and scale_rows=0: give rows that are standardised already"
+                "models can be merged only with equal columns, n_features, class_prior and "
+                "random_state, and scale_rows=0: standardise the rows before"
             )
         labels = other._labels.plain(other.classes_[other._labels.columns])
         self._labels.add(self._labels.plain(labels))
@@ -453,8 +452,8 @@ class RandomFeatureLDA(WeightedStreamClassifier):
         scaled = [scaled_at] if 0.0 < scaled_at <= totals[-1] else []
         level, row = totals[0], 0
         for stop in [*np.union1d(due, scaled).tolist(), math.inf]:
-            # Learn up to the stop: the first row is what an earlier stop has left of it, the
-            # last one may be learnt in part.
+            # Learn up to the stop: an earlier stop may have learnt part of the first row, and the
+            # last row may be learnt in part.
             end = min(int(np.searchsorted(totals, stop)), len(X))
             rows, parts = slice(row, end), learnt[row:end].copy()
             if row < end:
@@ -474,10 +473,10 @@ class RandomFeatureLDA(WeightedStreamClassifier):
         state.progress[:] = totals[-1], following
 
     def _pass(self, X: Array, codes: Array, weights: Array, n_known: int, scores: Array) -> None:
-        """Test-then-train on rows that share a head."""
+        """Test-then-train on rows with the same head."""
         state, start = self._state, 0
         while start < len(X):
-            # Rows before one that ends a constant column share their features, too.
+            # Rows before the end of a constant column have the same features.
             constant = np.flatnonzero(state.spread == 0.0)
             ends = (codes >= 0) & (X[:, constant] != state.centre[constant]).any(axis=1)
             ends[:start] = False
@@ -498,9 +497,9 @@ class RandomFeatureLDA(WeightedStreamClassifier):
     def _score(
         self, features: Array, codes: Array, weights: Array, n_known: int, scores: Array
     ) -> None:
-        """Score each row, with the means moved by the rows before it.
+        """Score each row, with means updated by the rows before it.
 
-        In the basis of the whitened features the score is that of the nearest class mean.
+        For whitened features the score is that of the nearest class mean.
         """
         state = self._state
         mass, means = state.mass.copy(), whitened(state, state.means)

@@ -22,12 +22,12 @@ class State(NamedTuple):
     """D on the diagonal, L' above it, shape (p, p); p counts the columns and the constant."""
 
     targets: Array
-    """Z, the solution of L D Z = T, one column a class, shape (p, K)."""
+    """Z, the solution of L D Z = T, one column per class, shape (p, K)."""
 
 
 @summed
 def _rotate(rest: Array, row: Array, v: float, step: float) -> None:
-    """Take v times a row of the factor from the rest, then add a step of that to the row."""
+    """Subtract v times a factor row from the rest, then add ``step`` times the rest to the row."""
     for j in range(len(row)):
         left = rest[j] - v * row[j]
         rest[j] = left
@@ -44,11 +44,11 @@ def run(
     n_known: int,
     scores: Array,
 ) -> None:
-    """Score each row if asked, then learn it.
+    """Score each row if ``scores`` has rows, then learn it if its code >= 0.
 
-    The rows of a block pass through one row of the factor after the other, which the cache
-    then holds for all of them. Each row finds there what the rows before it have left, so the
-    arithmetic is the same as for one row at a time.
+    All rows of a block update one row of the factor before the next one, so the factor row stays in
+    the cache. Each row uses the result of the rows before it, so the arithmetic is the same as for
+    one row at a time.
     """
     p, n_codes = targets.shape
     rest = np.empty((_BLOCK, p))
@@ -66,8 +66,8 @@ def run(
                 gain[b] = weights[i]
         for k in range(p):
             for b in range(stop - start):
-                # Bennett's update of L D L' by gain * x x', with one-hot targets as more
-                # columns of L': what is left of them is the error of the prediction.
+                # Bennett's update of L D L' by gain * x x', with one-hot targets as additional
+                # columns of L'. The remainder of the targets is the prediction error.
                 v = rest[b, k]
                 pivot = factor[k, k] + gain[b] * v * v
                 step = gain[b] * v / pivot
@@ -84,7 +84,7 @@ def run(
 
 @allocating
 def coefficients(factor: Array, targets: Array) -> Array:
-    """Weights of the linear scores, one row a class: backward substitution of L' W = Z."""
+    """Return weights of linear scores, one row per class: backward substitution of L' W = Z."""
     W = targets.T.copy()
     for k in range(len(factor) - 1, -1, -1):
         for c in range(len(W)):
@@ -110,8 +110,8 @@ class RLS(WeightedStreamClassifier):
     ridge : float, default=1.0
         The penalty :math:`\lambda`, greater than 0.
     fit_intercept : bool, default=True
-        Whether rows get the constant 1 as one more column. The MIST paper's figures for RLS
-        come out without it.
+        Whether a column with the constant 1 is added. False reproduces the figures for RLS in the
+        MIST paper.
 
     Attributes
     ----------
@@ -126,14 +126,14 @@ class RLS(WeightedStreamClassifier):
 
     Notes
     -----
-    A late class is exact: A has no targets in it, and every row before the first of class c
-    has the target 0 for it, so column c of T, and of any linear image of T, is 0 until then.
-    A new class is a column of zeros.
+    A class that arrives late is exact: A does not contain targets, and every row before the first
+    of class c has the target 0 for it, so column c of T, and of any linear image of T, is 0 until
+    then. A new class is a column of zeros.
 
     The state is the factor :math:`A = L D L^\top` and :math:`Z = D^{-1} L^{-1} T`, so that
     :math:`L^\top W = Z`. A row updates both by Bennett's method, which only adds positive
-    terms and needs no inverse; its by-product is :math:`L^{-1} z`, so :math:`W^\top z` comes
-    for free before the row is learnt. Test-then-train costs :math:`O(d^2 + d K)` a row.
+    terms and needs no inverse; its by-product :math:`L^{-1} z` gives :math:`W^\top z` before
+    the row is learnt at no extra cost. Test-then-train costs :math:`O(d^2 + d K)` per row.
 
     Learning n rows in one call equals n calls with one row, bit for bit.
 
@@ -172,7 +172,7 @@ class RLS(WeightedStreamClassifier):
         return state._replace(targets=widened(state.targets, n_codes, axis=1))
 
     def _design(self, X: Array) -> Array:
-        """Rows as the regression sees them."""
+        """Return the rows as input of the regression."""
         return np.pad(X, ((0, 0), (0, 1)), constant_values=1.0) if self.fit_intercept else X
 
     def _run(self, X: Array, codes: Array, weights: Array, n_known: int, scores: Array) -> None:

@@ -1,4 +1,4 @@
-"""Streaming linear discriminant analysis, and the Cholesky factor that it and SQDA use."""
+"""Streaming linear discriminant analysis, and the Cholesky factor shared with SQDA."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _FEW = 16
 
 
 class State(NamedTuple):
-    """Class means, shared scatter, and the linear classifier made of them."""
+    """Class means, shared scatter, and the linear classifier computed from them."""
 
     mass: Array
     """Weight of each class, shape (K,)."""
@@ -40,14 +40,14 @@ class State(NamedTuple):
     """Within-class scatter, not divided by the mass, upper triangle, shape (d, d)."""
 
     stale: Array
-    """Whether rows were learnt since the scores were made, bool, shape (1,)."""
+    """Whether rows were learnt since the scores were computed, bool, shape (1,)."""
 
 
 @allocating
 def _cholesky(A: Array, least: float) -> bool:
     """Overwrite the upper triangle of A with U, where U'U = A, unless a pivot is below least.
 
-    Blocked, so that nearly all work is matrix products.
+    The algorithm is blocked, so that nearly all work is in matrix products.
     """
     d = len(A)
     for start in range(0, d, _PANEL):
@@ -71,9 +71,9 @@ def _cholesky(A: Array, least: float) -> bool:
 def factorise(A: Array, shrinkage: float) -> None:
     """Overwrite the upper triangle of a covariance A with its Cholesky factor U: U'U = A.
 
-    No eigenvalue of A, and so no pivot, is smaller than the shrinkage. Where rounding has
-    eaten that up, as with columns of very different size, the factor is made from the
-    eigenvectors instead.
+    In exact arithmetic no eigenvalue of A, and so no pivot, is smaller than the shrinkage. If it is
+    because of rounding, as with columns of very different scale, the factor is computed from the
+    eigenvectors.
     """
     d = len(A)
     whole = A.copy()
@@ -128,7 +128,7 @@ def _prepare(
     for k in range(d - 1, -1, -1):
         for c in range(n_known):
             W[c, k] = (W[c, k] - dot(U[k, k + 1 :], W[c, k + 1 :])) / U[k, k]
-    # Another thread may ask at the same time: it must only ever see finished scores.
+    # Another thread may predict at the same time and must see only finished scores.
     coefs[:n_known] = W
     for c in range(n_known):
         biases[c] = -0.5 * dot(means[c], W[c])
@@ -149,7 +149,7 @@ def run(
     n_known: int,
     scores: Array,
 ) -> None:
-    """Score each row if asked, then learn it."""
+    """Score each row if ``scores`` has rows, then learn it if its code >= 0."""
     for i in range(len(X)):
         if len(scores) and n_known:
             if stale[0]:
@@ -168,12 +168,12 @@ def run(
 def wide_scores(
     state: State, shrinkage: float, X: Array, codes: Array, weights: Array, n_known: int
 ) -> Array:
-    """Scores of a block of test-then-train rows, each by what came before it; learns nothing.
+    """Return test-then-train scores of a block, each from the rows before; does not learn.
 
-    The identity looks the same in every basis. In that of the eigenvectors of the scatter at
-    the start of the block, each covariance on the way is a diagonal plus the outer products
-    of the block's rows so far, and is solved for by the Woodbury identity: one eigenproblem a
-    block in place of a factorisation a row.
+    The identity is the same in every basis. In the basis of the eigenvectors of the scatter at the
+    start of the block, each later covariance is a diagonal plus the outer products of the earlier
+    rows of the block. The Woodbury identity solves it: one eigenproblem per block instead of one
+    factorisation per row.
     """
     values, basis = np.linalg.eigh(state.scatter, UPLO="U")
     values = np.maximum(values, 0.0)
@@ -220,7 +220,8 @@ class SLDA(WeightedStreamClassifier):
     Parameters
     ----------
     shrinkage : float, default=1e-4
-        Share s of the identity in the covariance, in (0, 1].
+        Share s of the identity in the covariance, in (0, 1]. Raise it if classes have few rows. The
+        default is that of Hayes and Kanan.
 
     Attributes
     ----------
@@ -238,13 +239,13 @@ class SLDA(WeightedStreamClassifier):
     A row x of a class with :math:`n_c` rows adds
     :math:`\frac{n_c}{n_c + 1} (x - \mu_c)(x - \mu_c)^\top` to S, so S / n is exactly the
     pooled covariance of all rows so far, whatever their order. The update published by Hayes
-    and Kanan has :math:`\frac{n}{n + 1}` there, with the count of all rows: it depends on the
-    order, and counts the first row of a class as a deviation from 0 where means start at 0.
+    and Kanan has :math:`\frac{n}{n + 1}` instead, with the count of all rows: it depends on the
+    order, and counts the first row of a class as a deviation from 0 if means start at 0.
 
-    The weight of the identity relative to S changes with every row, so no rank-one update
-    of a factor stays exact. A row costs :math:`O(d^2)` to learn; the scores are solved for in
+    The weight of the identity relative to S changes with every row, so a rank-one update of a
+    factor would not be exact. A row costs :math:`O(d^2)` to learn; the scores are computed in
     :math:`O(d^3)` when a prediction follows a learnt row. Only `prequential` on 192 columns or
-    more shares that work among 64 rows, with equal scores to rounding.
+    more shares this work among 64 rows, with equal scores up to rounding.
 
     Learning n rows in one call equals n calls with one row, bit for bit.
 
@@ -301,7 +302,7 @@ class SLDA(WeightedStreamClassifier):
             try:
                 scores[rows] = wide_scores(state, shrinkage, *block)
                 asked = scores[:0]
-            except np.linalg.LinAlgError:  # columns so large that the shrinkage is lost
+            except np.linalg.LinAlgError:  # columns so large that rounding removes the shrinkage
                 asked = scores[rows]
             run(*state, shrinkage, *block, asked)
             n_known = max(n_known, 1 + int(codes[rows].max()))

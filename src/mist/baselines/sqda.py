@@ -34,7 +34,7 @@ class State(NamedTuple):
     """Log-determinant of each covariance, shape (K,); valid unless stale."""
 
     stale: Array
-    """Whether the class has learnt since its factor was made, bool, shape (K,)."""
+    """Whether the class has learnt since its factor was computed, bool, shape (K,)."""
 
 
 @allocating
@@ -58,7 +58,7 @@ def _prepare(mass: float, scatter: Array, factor: Array, shrinkage: float) -> fl
 
 @inlined
 def _squared_mahalanobis(x: Array, mean: Array, factor: Array, rest: Array) -> float:
-    """Squared length of the deviation after forward substitution with the packed factor."""
+    """Return the squared Mahalanobis distance, by forward substitution with the packed factor."""
     d = len(x)
     for j in range(d):
         rest[j] = x[j] - mean[j]
@@ -87,7 +87,7 @@ def run(
     n_known: int,
     scores: Array,
 ) -> None:
-    """Score each row if asked, then learn it."""
+    """Score each row if ``scores`` has rows, then learn it if its code >= 0."""
     rest = np.empty(X.shape[1])
     for i in range(len(X)):
         if len(scores):
@@ -106,7 +106,7 @@ def run(
 
 
 class SQDA(WeightedStreamClassifier):
-    r"""Streaming quadratic discriminant analysis: a running mean and covariance a class.
+    r"""Streaming quadratic discriminant analysis: a running mean and covariance per class.
 
     With the class means :math:`\mu_c` and the scatter :math:`S_c` of the :math:`n_c` rows of
     class c, the score is
@@ -121,7 +121,7 @@ class SQDA(WeightedStreamClassifier):
     Parameters
     ----------
     shrinkage : float, default=1e-4
-        Share s of the identity in every covariance, in (0, 1].
+        Share s of the identity in every covariance, in (0, 1]. Raise it if classes have few rows.
 
     Attributes
     ----------
@@ -137,7 +137,7 @@ class SQDA(WeightedStreamClassifier):
     Notes
     -----
     A class with one row has the covariance s I. Learning a row changes one class, so a
-    prediction after it costs one factorisation, :math:`O(d^3)`, and a substitution a class,
+    prediction after it costs one factorisation, :math:`O(d^3)`, and one substitution per class,
     :math:`O(K d^2)`. See `SLDA` for why a factor cannot be updated instead.
 
     Learning n rows in one call equals n calls with one row, bit for bit.

@@ -1,1 +1,1 @@
-"""What the subcommands of ``mist`` do; imported when a command runs, not before."""
+"""The work of the subcommands of ``mist``; imported only when a command runs."""

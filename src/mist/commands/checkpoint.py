@@ -1,4 +1,4 @@
-"""Files of models with what is needed to go on, or to apply them to other tables."""
+"""Model files with the state to continue a run, or the encoding to read other tables."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["Checkpoint", "Kept", "Saved", "load_run", "save_run"]
 
 
 class Kept(NamedTuple):
-    """What a checkpoint holds.
+    """Content of a checkpoint.
 
     Attributes
     ----------
@@ -26,11 +26,11 @@ class Kept(NamedTuple):
     session : dict
         State of the session.
     predictions : int
-        Bytes of the file of predictions.
+        Size of the file of predictions in bytes.
     encoding : dict
-        How rows become numbers.
+        Encoding of rows as numbers.
     position : object
-        Where the stream goes on; None for files, whose rows are counted.
+        Position in the stream; None for files, whose rows are counted.
     """
 
     models: dict[str, Any]
@@ -41,14 +41,14 @@ class Kept(NamedTuple):
 
 
 class Saved(NamedTuple):
-    """A model and what it needs to read a table.
+    """A model and the encoding of its tables.
 
     Attributes
     ----------
     model : object
         The model.
     encoding : dict
-        How rows become numbers.
+        Encoding of rows as numbers.
     """
 
     model: Any
@@ -56,16 +56,16 @@ class Saved(NamedTuple):
 
 
 class Checkpoint:
-    """A file that is written again and again while a stream is learnt.
+    """Checkpoint file, replaced repeatedly while a stream is learnt.
 
     Parameters
     ----------
     path : Path
         The file.
     every : int
-        Rows between two checkpoints at least.
+        Least number of rows between two checkpoints.
     settings : mapping
-        All that must be the same when the run goes on, by the name of the option.
+        Options that must be the same when the run continues, by name.
     """
 
     def __init__(self, path: Path, every: int, settings: Mapping[str, Any]) -> None:
@@ -75,7 +75,7 @@ class Checkpoint:
         self._last = 0
 
     def load(self) -> Kept | None:
-        """Read what an earlier run left, if there is something.
+        """Read the checkpoint of an earlier run, if there is one.
 
         Returns
         -------
@@ -85,42 +85,42 @@ class Checkpoint:
         Raises
         ------
         ValueError
-            If the file is no checkpoint, or of a run with other options.
+            If the file is not a checkpoint, or belongs to a run with other options.
         """
         if not self._path.exists():
             return None
         model, attachment = _load(self._path)
         settings = attachment.get("settings")
         if not isinstance(settings, dict):
-            raise ValueError(f"{self._path} holds a model, but no checkpoint; give another file")
+            raise ValueError(f"{self._path} is a model, not a checkpoint: give another file")
         for option, value in self._settings.items():
             before = settings.get(option)
             if before != value:
                 raise ValueError(
                     f"{self._path} is the checkpoint of a run with other options: {option} was "
                     f"{_shown(before)} and is {_shown(value)}; give another file, or delete this "
-                    "one to begin anew"
+                    "one to start again"
                 )
         try:
             kept = _kept(model, attachment)
         except (LookupError, TypeError, ValueError) as error:
             raise ValueError(
-                f"{self._path} is no checkpoint that can be taken up; delete it to begin anew"
+                f"{self._path} is not a valid checkpoint; delete it to start again"
             ) from error
         self._last = kept.session["done"]
         return kept
 
     def due(self, done: int) -> bool:
-        """Whether enough rows were learnt since the last time."""
+        """Return whether enough rows were learnt since the last checkpoint."""
         return done - self._last >= self._every
 
     def save(self, kept: Kept) -> None:
-        """Write the file, whole or not at all.
+        """Write the file atomically.
 
         Parameters
         ----------
         kept : Kept
-            What goes into it.
+            Content of the checkpoint.
         """
         first, *others = kept.models
         save(
@@ -136,7 +136,7 @@ class Checkpoint:
 
 
 def save_run(path: Path, model: Any, encoding: Mapping[str, Any]) -> None:
-    """Write a trained model so that it can be applied to tables.
+    """Write a trained model with the encoding of its tables.
 
     Parameters
     ----------
@@ -145,7 +145,7 @@ def save_run(path: Path, model: Any, encoding: Mapping[str, Any]) -> None:
     model : object
         The model.
     encoding : mapping
-        How rows become numbers.
+        Encoding of rows as numbers.
     """
     save(model, path, attachment={"encoding": dict(encoding)})
 
@@ -161,12 +161,12 @@ def load_run(path: Path) -> Saved:
     Returns
     -------
     Saved
-        The model, of a checkpoint the first one, and its encoding.
+        The model (the first one of a checkpoint) and its encoding.
 
     Raises
     ------
     ValueError
-        If the file does not say how a table is read.
+        If the file has no encoding of tables.
     """
     model, attachment = _load(path)
     return Saved(model, attachment["encoding"])
@@ -176,21 +176,21 @@ def _load(path: Path) -> tuple[Any, dict[str, Any]]:
     model, attachment = load_with_attachment(path)
     if not isinstance(attachment, dict) or not is_encoding(attachment.get("encoding")):
         raise ValueError(
-            f"{path} holds a model, but not how to read a table for it; mist run --save writes both"
+            f"{path} has a model, but no encoding of tables for it: use a file of mist run --save"
         )
     return model, attachment
 
 
 def _kept(model: Any, attachment: Mapping[str, Any]) -> Kept:
-    """What a checkpoint holds, if it is what `Checkpoint.save` writes."""
-    # The first model is the one of the file; the others are attached.
+    """Return the content of a checkpoint, or raise if `Checkpoint.save` cannot have written it."""
+    # The first model is that of the file; the others are in the attachment.
     models = {name: model if other is None else other for name, other in attachment["models"]}
     kept = Kept(models, *(attachment[field] for field in Kept._fields[1:]))
     if not models:
-        raise ValueError("it has no model")
+        raise ValueError("the checkpoint has no model")
     for name, each in models.items():
         if type(each) is not type(make_model(name)):
-            raise TypeError(f"{name!r} is no such model")
+            raise TypeError(f"the model of {name!r} has the wrong type")
     _check_like(Session(models).state(), kept.session)
     _check_like([0], list(kept.session["first_rows"].values()))
     _check_like(0, kept.predictions)
@@ -202,23 +202,23 @@ def _kept(model: Any, attachment: Mapping[str, Any]) -> Kept:
 
 
 def _check_like(pattern: Any, value: Any) -> None:
-    """Refuse what is not built like a pattern.
+    """Refuse a value that does not have the structure of a pattern.
 
-    Its empty dicts may hold anything, its numbers are the least there may be, and the first part
-    of a list stands for all.
+    In a pattern an empty dict allows any dict, a number is a lower limit, and the first item of a
+    list is the pattern of all items.
     """
     if type(value) is not type(pattern):
-        raise TypeError(f"{value!r} is no {type(pattern).__name__}")
+        raise TypeError(f"{value!r} is not a {type(pattern).__name__}")
     if isinstance(pattern, dict) and pattern:
         if set(pattern) != set(value):
-            raise ValueError(f"it has {sorted(value)}")
+            raise ValueError(f"it has the wrong keys {sorted(value)}")
         for key, part in pattern.items():
             _check_like(part, value[key])
     elif isinstance(pattern, list) and pattern:
         for part in value:
             _check_like(pattern[0], part)
     elif isinstance(pattern, np.ndarray) and (value.ndim != 1 or value.dtype.kind not in "bif"):
-        raise TypeError("an array is none of numbers")
+        raise TypeError("an array is not one-dimensional or not numeric")
     elif isinstance(pattern, tuple):
         _check_like([0], list(value))
     elif isinstance(pattern, int | float) and not value >= pattern:

@@ -1,4 +1,4 @@
-"""``mist data``: what data sets there are, where they are, and fetching them."""
+"""``mist data``: list, download and describe data sets."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def list_sets() -> None:
 
 
 def get(names: Sequence[str]) -> None:
-    """Fetch data sets that are not here yet.
+    """Download data sets that are not stored yet.
 
     Parameters
     ----------
@@ -52,9 +52,9 @@ def get(names: Sequence[str]) -> None:
     Raises
     ------
     ValueError
-        If a name is unknown; nothing is fetched then.
+        If a name is unknown; then nothing is downloaded.
     DatasetError
-        If one or more sets could not be fetched; the others were.
+        If some sets could not be downloaded; the others were.
     """
     entries = [find_entry(name) for name in names]
     console = make_console()
@@ -74,7 +74,7 @@ def get(names: Sequence[str]) -> None:
 
 
 def info(name: str) -> None:
-    """Print all that is known of a data set.
+    """Print the details of a data set.
 
     Parameters
     ----------

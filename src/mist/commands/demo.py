@@ -1,4 +1,4 @@
-"""``mist demo``: four models on four small sets, class-incrementally."""
+"""``mist demo``: four models on four small data sets, class-incrementally."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ _MODELS = (
 _QUICK_ROWS = 400
 _CHECKPOINTS = 100
 _LEAST_STEP = 200
-"""A leaf is not looked at more often than that by default."""
+"""Default grace period of a leaf: leaves do not split more often."""
 
-# A split needs evidence, so the stream on which trees are to grow is long, with few columns.
+# A split needs evidence, so the stream that shows tree growth is long and has few columns.
 _MULTIMODAL = {"n_samples": 100_000, "n_classes": 8, "n_features": 3, "modes": 3}
 
 

@@ -1,4 +1,4 @@
-"""The command `mist explain`: why a saved model answers a row as it does."""
+"""``mist explain``: explain the prediction of a saved model for one row."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ _ROWS_AT_ONCE = 4096
 
 
 def explain_row(path: Path, row: Any, top: int) -> Explanation:
-    """Explain what a saved model answers to a row.
+    """Explain the prediction of a saved model for one row.
 
     Parameters
     ----------
     path : Path
-        File of the model, see `mist.persistence.save`; what ``mist run --save`` has written says
-        how a row is read, and a `StreamPipeline` encodes it.
+        Model file, see `mist.persistence.save`. A file of ``mist run --save`` defines how the row
+        is encoded; a `StreamPipeline` encodes it itself.
     row : sequence, or mapping of str
-        The row; a mapping as for `named_values`, if the file does not say more.
+        The row; a mapping is read as in `named_values`, unless the file defines the encoding.
     top : int
-        Classes that the evidence is told for.
+        Number of classes to give the evidence for.
 
     Returns
     -------
@@ -41,8 +41,8 @@ def explain_row(path: Path, row: Any, top: int) -> Explanation:
     Raises
     ------
     ValueError
-        If the file holds no `MistClassifier` that has learnt something, alone or in a
-        `StreamPipeline`, or the row does not fit.
+        If the file has no fitted `MistClassifier`, alone or in a `StreamPipeline`, or the row does
+        not fit.
     OSError
         If the file cannot be read.
     """
@@ -51,11 +51,11 @@ def explain_row(path: Path, row: Any, top: int) -> Explanation:
     tree = model if pipeline is None else getattr(pipeline, "model_", pipeline._model())
     if not isinstance(tree, MistClassifier):
         raise ValueError(
-            f"{path.name} holds a {type(tree).__name__}; mist explain looks into one tree, a "
+            f"{path.name} holds a {type(tree).__name__}; mist explain needs a single tree, a "
             "MistClassifier (in Python: forest.trees_[0].explain(row))"
         )
     if not hasattr(model, "n_features_in_"):
-        raise ValueError(f"the model in {path.name} has learnt nothing yet")
+        raise ValueError(f"the model in {path.name} has learnt nothing yet: save it after learning")
     if pipeline is not None:
         x: Any = pipeline.encoder_.transform_one(_cells(row, pipeline.encoder_))
     elif not isinstance(row, Mapping):
@@ -70,12 +70,12 @@ def explain_row(path: Path, row: Any, top: int) -> Explanation:
 
 
 def row_of_text(text: str) -> Any:
-    """Read a row that is given as JSON, an object or a list.
+    """Read a row from JSON, an object or a list.
 
     Raises
     ------
     ValueError
-        If it is neither.
+        If the text is neither.
 
     Examples
     --------
@@ -85,23 +85,23 @@ def row_of_text(text: str) -> Any:
     try:
         row = json.loads(text)
     except ValueError as error:
-        raise ValueError(f"--row is no JSON: {error}") from error
+        raise ValueError(f"--row is not valid JSON: {error}") from error
     if not isinstance(row, dict | list) or not row:
         raise ValueError(
-            "--row is a JSON object with a value for each column, or a list of numbers"
+            "--row must be a JSON object with a value for each column, or a list of numbers"
         )
     return row
 
 
 def row_of_csv(path: Path, line: int) -> dict[str, str]:
-    """Read one row of a CSV file, by the number of its line.
+    """Read one row of a CSV file by its line number.
 
     Parameters
     ----------
     path : Path
-        The file, whose first line has the names.
+        The file; its first line has the names.
     line : int
-        Line of the row, as in error messages and files of predictions.
+        Line of the row, counted as in error messages and files of predictions.
 
     Returns
     -------
@@ -111,7 +111,7 @@ def row_of_csv(path: Path, line: int) -> dict[str, str]:
     Raises
     ------
     TableError
-        If there is no such row.
+        If there is no row on that line.
     """
     source = CsvSource(path)
     for batch in source.batches(_ROWS_AT_ONCE):
@@ -126,13 +126,13 @@ def row_of_csv(path: Path, line: int) -> dict[str, str]:
 
 
 def named_values(row: Mapping[str, Any], names: Sequence[Any]) -> dict[Any, float]:
-    """Values of a model's columns from cells.
+    """Convert cells to values of the columns of a model.
 
     Parameters
     ----------
     row : mapping of str to cell
-        Numbers, texts or None. A text of a column that the model has as 0/1 columns, called
-        ``"column=text"``, is spread over these. What the model has no column for is left out.
+        Numbers, texts or None. The text of a column that the model has as 0/1 columns named
+        ``"column=text"`` is spread over these. Cells without a column in the model are ignored.
     names : sequence
         Names of the model's columns.
 
@@ -144,7 +144,7 @@ def named_values(row: Mapping[str, Any], names: Sequence[Any]) -> dict[Any, floa
     Raises
     ------
     ValueError
-        If a cell is no number where one is needed, or the model has no column of the row.
+        If a cell is not a number where one is needed, or the model has no column of the row.
 
     Examples
     --------
@@ -167,11 +167,11 @@ def named_values(row: Mapping[str, Any], names: Sequence[Any]) -> dict[Any, floa
 
 
 def _cells(row: Any, encoder: StreamEncoder) -> dict[Any, Any]:
-    """Cells of the columns that an encoder has learnt: numbers, texts, or None if missing."""
+    """Return the cells of the columns of an encoder: numbers, texts, or None if missing."""
     columns, kinds = encoder._columns, encoder._kinds
     if not isinstance(row, Mapping):
         if len(row) != len(columns):
-            raise ValueError(f"the row has {len(row)} values, the model takes {len(columns)}")
+            raise ValueError(f"the row has {len(row)} values, the model needs {len(columns)}")
         row = dict(zip(map(str, columns), row, strict=True))
     cells = {}
     for name in columns:

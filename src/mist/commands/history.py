@@ -1,4 +1,4 @@
-"""What is remembered of a stream for its report, in bounded memory however long it becomes."""
+"""History of a stream for its report, in bounded memory for any length."""
 
 from __future__ import annotations
 
@@ -11,27 +11,27 @@ from numpy.typing import NDArray
 __all__ = ["MOST_ANSWERS", "MOST_POINTS", "Answers", "Curve"]
 
 MOST_ANSWERS = 1 << 22
-"""Entries of `Answers`; when there are more, each comes to stand for twice as many rows."""
+"""Most entries of `Answers`; above it pairs of entries are merged."""
 
 MOST_POINTS = 1 << 14
-"""Points of a `Curve`; when there are more, every other one is dropped."""
+"""Most points of a `Curve`; above it every other point is dropped."""
 
 _FEWEST_ROWS = 1000
 
 
 class Answers:
-    """Which rows were answered right: each for itself, in a long stream the shares of blocks.
+    """Which predictions were right: for each row, or in a long stream the share for each block.
 
     Parameters
     ----------
     shares : ndarray or None
         Entries of an earlier run.
     rest : ndarray or None
-        Its rows that did not fill a block.
+        Rows of the earlier run that did not fill a block.
     rows_each : int
-        Rows that one entry stands for.
+        Rows per entry.
     most : int
-        Entries that are kept at most.
+        Most entries to keep.
 
     Examples
     --------
@@ -50,18 +50,18 @@ class Answers:
     ) -> None:
         self.rows_each = rows_each
         self._most = most
-        # The array has room for more; doubling it costs less than a list of small ones.
+        # The array has spare capacity; doubling it is cheaper than a list of small arrays.
         self._kept: NDArray[Any] = np.zeros(0, dtype=bool) if shares is None else shares
         self._count = len(self._kept)
         self._rest: NDArray[Any] = np.zeros(0, dtype=bool) if rest is None else rest
 
     def add(self, correct: NDArray[np.bool_]) -> None:
-        """Take in whether the next rows were answered right.
+        """Add the next rows.
 
         Parameters
         ----------
         correct : ndarray of bool, shape (n,)
-            One entry a row.
+            Whether the prediction of each row was right.
         """
         rows: NDArray[Any] = np.concatenate([self._rest, correct])
         whole = len(rows) // self.rows_each * self.rows_each
@@ -71,12 +71,12 @@ class Answers:
             self._halve()
 
     def shares(self) -> NDArray[Any]:
-        """The entries: bools while each is of one row, then shares; the last may be of fewer."""
+        """Return the entries: bools for single rows, else shares; the last block may be shorter."""
         rest = self._rest.mean(keepdims=True) if len(self._rest) else self._rest
         return np.concatenate([self._kept[: self._count], rest])
 
     def state(self) -> dict[str, Any]:
-        """The arguments that make a copy."""
+        """Return the constructor arguments of a copy."""
         return {
             "shares": self._kept[: self._count].copy(),
             "rest": self._rest,
@@ -102,18 +102,18 @@ class Answers:
 
 
 class Curve:
-    """A number that changes over a stream.
+    """A number over the course of a stream.
 
     Parameters
     ----------
     rows, values : ndarray of int64, shape (m,), or None
         Points of an earlier run.
     stride : int
-        Rows between two points at least.
+        Least number of rows between two points.
     last : sequence of int
-        The newest row and its value, which stay even where they are nearer than the stride.
+        The newest row and its value, which are kept even within the stride.
     most : int
-        Points that are kept at most.
+        Most points to keep.
 
     Examples
     --------
@@ -139,7 +139,7 @@ class Curve:
         self._most = most
 
     def add(self, row: int, value: int) -> None:
-        """Take in the value after so many rows."""
+        """Add the value after ``row`` rows."""
         self._last = (row, value)
         if self._rows and row - self._rows[-1] < self._stride:
             return
@@ -150,7 +150,7 @@ class Curve:
             self._stride = max(_FEWEST_ROWS, 2 * self._stride)
 
     def points(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Rows and values of the points that were kept, and of the newest."""
+        """Return rows and values of the kept points and of the newest."""
         rows, values = list(self._rows), list(self._values)
         if self._last and self._last[0] > rows[-1]:
             rows.append(self._last[0])
@@ -158,7 +158,7 @@ class Curve:
         return np.array(rows, dtype=np.int64), np.array(values, dtype=np.int64)
 
     def state(self) -> dict[str, Any]:
-        """The arguments that make a copy."""
+        """Return the constructor arguments of a copy."""
         return {
             "rows": np.array(self._rows, dtype=np.int64),
             "values": np.array(self._values, dtype=np.int64),
@@ -168,5 +168,5 @@ class Curve:
 
 
 def _means(rows: NDArray[Any], size: int) -> NDArray[Any]:
-    """Means of blocks; rows as they are if each is a block."""
+    """Return the means of blocks; the rows themselves if the block size is 1."""
     return rows if size == 1 else rows.reshape(-1, size).mean(axis=1, dtype=np.float32)

@@ -1,4 +1,4 @@
-"""``mist inspect``: what is in the file of a model."""
+"""``mist inspect``: show the content of a model file."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _COUNTS = {"rows": "n_rows_", "leaves": "n_leaves_", "splits": "n_splits_", "dep
 
 
 def inspect(path: Path, *, tree: bool = False, as_json: bool = False) -> None:
-    """Check the file of a model, and print what is in it.
+    """Validate a model file and print its content.
 
     Parameters
     ----------
@@ -36,14 +36,14 @@ def inspect(path: Path, *, tree: bool = False, as_json: bool = False) -> None:
     tree : bool
         Whether to print the tree, or every tree of a forest.
     as_json : bool
-        Whether to print one value of JSON.
+        Whether to print JSON.
 
     Raises
     ------
     ValueError
-        If it is no sound file of a model, or has no tree to print.
+        If it is not a valid model file, or has no tree to print.
     OSError
-        If it cannot be read.
+        If the file cannot be read.
     """
     contents = read_contents(path)
     model, attachment = restored(path, contents)
@@ -62,7 +62,7 @@ def inspect(path: Path, *, tree: bool = False, as_json: bool = False) -> None:
 
 
 def _found(path: Path, contents: Contents, model: Any, attachment: Any) -> dict[str, Any]:
-    """Everything that is told of a file, as values of JSON."""
+    """Return everything that is printed about a file, as JSON values."""
     header, names = contents.header, getattr(model, "feature_names_in_", None)
     learnt, learner = _has_learnt(model), _learner(model)
     return {
@@ -86,13 +86,13 @@ def _found(path: Path, contents: Contents, model: Any, attachment: Any) -> dict[
 
 
 def _target(attachment: Any) -> str | None:
-    """Name of the label column, if `mist run` has written the file."""
+    """Return the name of the label column, if `mist run` has written the file."""
     encoding = attachment.get("encoding") if isinstance(attachment, dict) else None
     return encoding["target"] if is_encoding(encoding) else None
 
 
 def _changed(model: Any) -> dict[str, Any]:
-    """Parameters that differ from their defaults."""
+    """Return the parameters that differ from their defaults."""
     defaults = signatures.signature(type(model)).parameters
     return {
         name: value
@@ -102,13 +102,13 @@ def _changed(model: Any) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
-    """A parameter as a value of JSON: itself, or how Python shows it."""
+    """Return a parameter as a JSON value: itself, or its repr."""
     whole = value is None or isinstance(value, str | int)
     return value if whole or (isinstance(value, float) and math.isfinite(value)) else repr(value)
 
 
 def _learner(model: Any) -> Any:
-    """What learns: the model itself, or the one in a pipeline."""
+    """Return the model itself, or the model in a pipeline."""
     return getattr(model, "model_", model)
 
 
@@ -118,7 +118,7 @@ def _has_learnt(model: Any) -> bool:
 
 
 def _classes(model: Any) -> list[dict[str, Any]]:
-    """Every class, and how much of it was learnt where the model knows that."""
+    """Return every class with the weight learnt of it, if the model keeps that."""
     if not hasattr(model, "classes_"):
         return []
     learner = _learner(model)
@@ -133,7 +133,7 @@ def _classes(model: Any) -> list[dict[str, Any]]:
 
 
 def _weights(model: Any) -> np.ndarray[Any, Any] | None:
-    """Weight learnt of each class, by code."""
+    """Return the weight learnt of each class, by code."""
     if hasattr(model, "trees_"):
         return model._masses
     state = getattr(model, "_state", None)
@@ -151,9 +151,9 @@ def _texts(path: Path, model: Any) -> list[str]:
     model = _learner(model)
     trees = getattr(model, "trees_", [model])
     if not all(hasattr(tree, "export_text") for tree in trees):
-        raise ValueError(f"{path}: a {type(model).__name__} has no tree to show")
+        raise ValueError(f"{path}: a {type(model).__name__} has no tree to show, omit --tree")
     if not _has_learnt(model):
-        raise ValueError(f"{path}: the model has learnt nothing yet: there is no tree to show")
+        raise ValueError(f"{path}: the model has learnt nothing yet, so it has no tree to show")
     return [tree.export_text() for tree in trees if _has_learnt(tree)]
 
 

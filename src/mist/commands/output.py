@@ -1,4 +1,4 @@
-"""What a command shows and writes: progress, the summary table, the report."""
+"""Output of the commands: progress bars, the summary table and the report."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ _ROOMY_WIDTH = 110
 
 
 def make_console() -> Console:
-    """Return the console for results; wide enough for the table when it is no terminal."""
+    """Return the console for results, wide enough for the table if it is not a terminal."""
     console = Screen()
     return console if console.is_terminal else Screen(width=_PLAIN_WIDTH)
 
 
 def make_progress() -> Progress:
-    """Return progress bars on standard error, silent when that is no terminal."""
+    """Return progress bars on standard error, disabled if that is not a terminal."""
     console = Screen(stderr=True)
     return Progress(
         Words("{task.description}"),
@@ -68,7 +68,7 @@ def live_rate(
     Returns
     -------
     callable
-        For ``progress=`` of :func:`mist.evaluation.evaluate`; shows rows/s and the accuracy so far.
+        Argument ``progress`` of :func:`mist.evaluation.evaluate`; shows rows/s and accuracy.
     """
     task = progress.add_task(description, total=None, note="")
     start = clock()
@@ -82,20 +82,19 @@ def live_rate(
 
 
 def check_output(path: Path | None, sources: Iterable[Path] = ()) -> None:
-    """Refuse an output path before any work is done for it.
+    """Refuse an invalid output path before any work is done.
 
     Parameters
     ----------
     path : Path or None
-        File to be written.
+        Output file.
     sources : iterable of Path
-        Files that are read, which must not be overwritten.
+        Input files, which must not be overwritten.
 
     Raises
     ------
     ValueError
-        If the folder does not exist or is read-only, the path is a folder, or it is the file that
-        is read.
+        If the folder does not exist or is read-only, or the path is a folder or an input file.
     """
     if path is None:
         return
@@ -105,19 +104,19 @@ def check_output(path: Path | None, sources: Iterable[Path] = ()) -> None:
         raise ValueError(f"cannot write {str(path)!r}: it is a folder")
     if not os.access(path.parent, os.W_OK):
         raise ValueError(
-            f"cannot write {str(path)!r}: nothing may be written to the folder {str(path.parent)!r}"
+            f"cannot write {str(path)!r}: no permission to write to the folder {str(path.parent)!r}"
         )
     if path.exists() and any(path.samefile(source) for source in sources if source.exists()):
-        raise ValueError(f"cannot write {str(path)!r}: it is a file that is read")
+        raise ValueError(f"cannot write {str(path)!r}: it is an input file, give another name")
 
 
 def print_facts(console: Console, facts: Iterable[tuple[str, str]]) -> None:
-    """Print labels and texts in two columns; brackets are no markup.
+    """Print labels and texts in two columns; brackets are printed as they are.
 
     Parameters
     ----------
     console : Console
-        Where to.
+        Output console.
     facts : iterable of (str, str)
         Labels and texts.
     """
@@ -130,14 +129,14 @@ def print_facts(console: Console, facts: Iterable[tuple[str, str]]) -> None:
 
 
 def print_summary(console: Console, results: Sequence[StreamResult]) -> None:
-    """Print the summary table, a rule between data sets.
+    """Print the summary table, with a rule between data sets.
 
     Parameters
     ----------
     console : Console
-        Where to.
+        Output console.
     results : sequence of StreamResult
-        One line each.
+        Runs, one line each.
     """
     table = Table(
         box=box.SIMPLE_HEAD,
@@ -163,14 +162,14 @@ def write_report(
     sections: Sequence[Section],
     settings: Mapping[str, Mapping[str, Any]],
 ) -> None:
-    """Write the HTML report and say where it is.
+    """Write the HTML report and print its path.
 
     Parameters
     ----------
     console : Console
-        Where to say it.
+        Output console.
     path : Path
-        The file.
+        HTML file.
     title, intro, sections, settings
         See :func:`mist.report.render_page`.
     """
@@ -179,15 +178,15 @@ def write_report(
 
 
 def print_path(console: Console, what: str, path: Path) -> None:
-    """Print where something is; brackets in a path are no markup.
+    """Print the path of an output; brackets are printed as they are.
 
     Parameters
     ----------
     console : Console
-        Where to.
+        Output console.
     what : str
-        What is there.
+        Name of the output.
     path : Path
-        Where it is.
+        Its path.
     """
     console.print(f"{what}: {path}", markup=False, soft_wrap=True)

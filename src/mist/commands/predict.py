@@ -1,4 +1,4 @@
-"""``mist predict``: a saved model on rows of the same kind."""
+"""``mist predict``: apply a saved model to rows."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ __all__ = ["PredictOptions", "predict"]
 
 @dataclass(frozen=True)
 class PredictOptions:
-    """The options of ``mist predict``, named as on the command line.
+    """Options of ``mist predict``, named as on the command line.
 
     Examples
     --------
@@ -44,17 +44,17 @@ class PredictOptions:
 
 
 def predict(options: PredictOptions) -> None:
-    """Write the prediction of every row and how probable it is.
+    """Write the prediction of each row and its probability.
 
     Parameters
     ----------
     options : PredictOptions
-        What to do.
+        Options.
 
     Raises
     ------
     ValueError
-        If the model or the rows cannot be read; a file of predictions is then as it was before.
+        If the model or the rows cannot be read; an existing output file is then unchanged.
     """
     live = is_live(options.files)
     sources = [] if live else [found.path for found in find_files(options.files)]
@@ -88,7 +88,7 @@ def predict(options: PredictOptions) -> None:
 
 
 def _answer(model: Any, chunk: Chunk) -> tuple[list[Any], list[float]]:
-    """The most probable class of each row, and its probability."""
+    """Return the most probable class of each row, and its probability."""
     by_name = isinstance(chunk.X, dict) or hasattr(model, "feature_names_in_")
     X: Any = chunk.columns() if by_name else chunk.X
     labels = (model.predict_many if by_name else model.predict)(X)
@@ -99,7 +99,7 @@ def _answer(model: Any, chunk: Chunk) -> tuple[list[Any], list[float]]:
 
 @contextmanager
 def _writing(path: Path | None, live: bool) -> Iterator[TextIO]:
-    """Where predictions go; a file is there once it is whole, of a live stream at once."""
+    """Open the output: a file appears when it is complete, for a live stream at once."""
     if path is None:
         yield sys.stdout
     elif live:

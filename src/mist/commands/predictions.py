@@ -1,4 +1,4 @@
-"""The file of predictions: one line a row, one column a model."""
+"""File of predictions: one line per row, one column per model."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from mist.files import naming
 __all__ = ["Predictions", "open_predictions"]
 
 
-_KEPT = "a checkpoint, if there is one, is as it was, and the same command goes on from there"
+_KEPT = "a checkpoint, if there is one, is unchanged, and the same command continues from there"
 
 
 class Predictions:
-    """Writes lines of the file of predictions, or nothing when there is no file.
+    """Writer of the file of predictions; does nothing without a file.
 
     Parameters
     ----------
@@ -37,19 +37,19 @@ class Predictions:
     def write(
         self, rows: Sequence[Any], labels: Sequence[Any], predictions: Sequence[Sequence[Any]]
     ) -> None:
-        """Write one line for each of the rows; `predictions` has one sequence a model."""
+        """Write one line per row; `predictions` has one sequence per model."""
         if self._writer is not None:
             with naming(self._path, _KEPT):
                 self._writer.writerows(zip(rows, labels, *predictions, strict=True))
 
     def flush(self) -> None:
-        """Let others see what was written."""
+        """Flush the file, so that other processes see what was written."""
         if self._handle is not None:
             with naming(self._path, _KEPT):
                 self._handle.flush()
 
     def length(self) -> int:
-        """Bytes of the file, all of them on the disk."""
+        """Return the size of the file in bytes, after syncing it to disk."""
         if self._handle is None:
             return 0
         with naming(self._path, _KEPT):
@@ -62,30 +62,29 @@ class Predictions:
 def open_predictions(
     path: Path | None, models: Sequence[str], kept: int | None = None
 ) -> Iterator[Predictions]:
-    """Open the file of predictions, or nothing when there is no path.
+    """Open the file of predictions.
 
-    Its columns are ``row`` (the number error messages use: the line of a text file, else counted
-    from 1), ``label`` and one a model. The cell of a row that came before anything was learnt is
-    empty.
+    Its columns are ``row`` (the number in error messages: the line of a text file, else counted
+    from 1), ``label`` and one per model. A cell is empty if nothing was learnt before the row.
 
     Parameters
     ----------
     path : Path or None
-        The file.
+        The file; None writes nothing.
     models : sequence of str
         Headings of the columns of predictions.
     kept : int or None, default=None
-        Bytes of the file that an earlier run has left and that stay; None to begin a new one.
+        Bytes of an earlier run to keep; None starts a new file.
 
     Yields
     ------
     Predictions
-        It does nothing when there is no path.
+        The writer.
 
     Raises
     ------
     ValueError
-        If the file is shorter than what was left.
+        If the file is shorter than ``kept``.
     """
     if path is None:
         yield Predictions(None)
@@ -97,10 +96,10 @@ def open_predictions(
         return
     if not path.is_file() or path.stat().st_size < kept:
         raise ValueError(
-            f"{path} does not hold the {kept:,} bytes of predictions that go with the checkpoint; "
-            "delete the checkpoint to begin anew"
+            f"{path} does not have the {kept:,} bytes of predictions that go with the checkpoint; "
+            "delete the checkpoint to start again"
         )
-    # Lines behind the checkpoint are of rows that come again.
+    # Rows after the checkpoint are predicted again.
     os.truncate(path, kept)
     with _open(path, "a") as handle:
         yield Predictions(handle, path)

@@ -1,4 +1,4 @@
-"""``mist run``: test-then-train on tables of the user, and on streams that never end."""
+"""``mist run``: test-then-train on tables of the user, and on endless streams."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ from mist.report import Section
 __all__ = ["RunOptions", "run"]
 
 _STEP = 1000
-"""Rows between two looks at the leaves; chunks of the file may be larger."""
+"""Rows between two counts of the leaves; chunks of the file may be larger."""
 
 
 @dataclass(frozen=True)
 class RunOptions:
-    """The options of ``mist run``, named as on the command line.
+    """Options of ``mist run``, named as on the command line.
 
     Examples
     --------
@@ -73,7 +73,7 @@ class RunOptions:
 
     @property
     def live(self) -> bool:
-        """Whether the rows come from a stream that is read once."""
+        """Whether the rows come from a live stream, which can be read only once."""
         return is_live(self.files)
 
 
@@ -83,7 +83,7 @@ def run(options: RunOptions) -> None:
     Parameters
     ----------
     options : RunOptions
-        What to do.
+        Options.
 
     Raises
     ------
@@ -131,26 +131,26 @@ def run(options: RunOptions) -> None:
 
 
 def _name_columns(model: Any, names: Sequence[str]) -> None:
-    """Rows of files come as arrays; who loads the model finds its columns by name."""
+    """Add column names to a model that learnt arrays, so that a loaded model has them."""
     for part in (model, *getattr(model, "trees_", ())):
         part.feature_names_in_ = np.array(names, dtype=object)
 
 
 def _check(options: RunOptions, names: Sequence[str]) -> None:
-    """Refuse options that do not go together, and files that cannot be written."""
+    """Refuse incompatible options, and files that cannot be written."""
     if options.live and options.order != "file":
-        raise ValueError(f"--order {options.order} needs all rows at once: save them as a file")
+        raise ValueError(f"--order {options.order} needs all rows at once: save them to a file")
     if options.unlabelled == "predict" and options.order != "file":
-        raise ValueError(f"--unlabelled predict does not go with --order {options.order}")
+        raise ValueError(f"--unlabelled predict cannot be used with --order {options.order}")
     if options.checkpoint is not None and options.order != "file":
-        raise ValueError(f"--checkpoint does not go with --order {options.order}")
+        raise ValueError(f"--checkpoint cannot be used with --order {options.order}")
     if options.skip_learnt and not (options.live and options.checkpoint is not None):
         raise ValueError(
-            "--skip-learnt is for a pipe that begins anew, with a --checkpoint; of files the rows "
-            "that a checkpoint has learnt are always left out"
+            "--skip-learnt is for a pipe that starts again, and needs --checkpoint; omit it for "
+            "files, where the rows that a checkpoint has learnt are always skipped"
         )
     if options.save is not None and len(names) > 1:
-        raise ValueError("--save keeps one model: give one --model, or run the others apart")
+        raise ValueError("--save writes one model: give one --model, or run the others separately")
     sources = [] if options.live else [found.path for found in find_files(options.files)]
     taken: dict[Path, str] = {}
     for option in ("report", "predictions", "save", "checkpoint"):
@@ -205,7 +205,7 @@ def _make(name: str, options: RunOptions, table: Table | LiveTable) -> Any:
 
 
 class _Run:
-    """One pass over the rows in their order, with what is kept of it."""
+    """One pass over the rows in their order, with its checkpoint."""
 
     def __init__(
         self,
@@ -233,13 +233,13 @@ class _Run:
             table.restore(kept.encoding)
             console.print(
                 f"Going on after {self.session.done:,} rows, from {options.checkpoint} "
-                "(delete it to begin anew)",
+                "(delete it to start again)",
                 markup=False,
                 soft_wrap=True,
             )
 
     def go(self) -> TableError | None:
-        """Learn all rows there are; of a live stream, an error ends it and is returned."""
+        """Learn all rows; for a live stream an error ends the run and is returned."""
         options, table, kept = self._options, self._table, self._kept
         can_stop = options.live or self._checkpoint is not None
         length = None if kept is None else kept.predictions
@@ -267,16 +267,16 @@ class _Run:
         if stop.wanted and not (options.live and self.session.done):
             raise KeyboardInterrupt
         if not self.session.done:
-            raise TableError(f"{table.name} brought no row")
+            raise TableError(f"{table.name} has no rows")
         if not self.session.learnt:
             raise TableError(
                 f"{table.name}: no row has a label in column {table.target!r} and a value in "
-                "another one, so nothing was learnt"
+                "another column, so nothing was learnt"
             )
         return fault
 
     def section(self) -> Section:
-        """What was measured, for the report."""
+        """Return the results for the report."""
         n_columns = len(self._table.names)
         return self.session.section(self._table.name, n_columns, self._options.seed)
 
@@ -306,13 +306,13 @@ class _Run:
             self._keep(predictions)
 
     def _warn_of_crowds(self) -> None:
-        """Say once of each column of a stream that not all of its texts are told apart."""
+        """Print one note for each column of a stream that has too many different texts."""
         crowded = self._table.crowded if isinstance(self._table, LiveTable) else ()
         for name in crowded[len(self._warned) :]:
             self._warned.append(name)
             Screen(stderr=True).print(
                 f"note: column {name!r} has more than {MOST_TEXTS} different texts; later ones "
-                f"are not told apart. Leave it out if it only names rows: --ignore {quote(name)}",
+                f"are treated alike. Leave it out if it only names rows: --ignore {quote(name)}",
                 markup=False,
                 soft_wrap=True,
             )
@@ -333,7 +333,7 @@ class _Run:
 
 
 def _settings(options: RunOptions) -> dict[str, Any]:
-    """What has to be as it was for a run to go on, by the names of the command line."""
+    """Return the options that must not change when a run continues, by option name."""
     return {
         "FILE": list(options.files),
         "--target": options.target,
@@ -368,7 +368,7 @@ def _by_class(
     if np.isnan(data.X).any():
         warm_up(names, categorical=bool(table.categorical), missing=True)
     stream = make_stream(data.X, data.y, options.seed)
-    # The split depends on labels and seed alone: a stream of numbers tells where rows went.
+    # The split depends only on labels and seed, so a stream of row numbers gives the permutation.
     order = make_stream(np.arange(len(data.y))[:, None], data.y, options.seed).X_train[:, 0]
     results = []
     recorders = {}

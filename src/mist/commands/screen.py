@@ -1,4 +1,4 @@
-"""The terminal: texts of users come out as they are, and command nothing."""
+"""Terminal output in which texts of users are shown literally, without control effects."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ __all__ = ["Screen", "Words"]
 
 
 class Screen(Console):
-    r"""A console without markup, on which control characters are written out.
+    r"""A console without markup that escapes control characters.
 
-    A class may be called ``[/red]`` or ``:warning:``, and a file may have a name that would clear
-    the screen.
+    Names of users are safe to print: a class may be called ``[/red]`` or ``:warning:``, and the
+    name of a file could clear the screen.
 
     Parameters
     ----------
     **options
-        Of rich's console.
+        Options of `rich.console.Console`.
 
     Examples
     --------
@@ -36,13 +36,13 @@ class Screen(Console):
         super().__init__(**{"highlight": False, "markup": False, "emoji": False, **options})
 
     def render_str(self, text: str, **options: Any) -> Text:
-        """Make a text of what is printed as one or stands in a table."""
+        """Convert a string, printed or in a table, to a text without control characters."""
         return super().render_str("\n".join(map(printable, text.split("\n"))), **options)
 
     def render(
         self, renderable: RenderableType, options: ConsoleOptions | None = None
     ) -> Iterable[Segment]:
-        """Render something as rich does, in characters that can be printed."""
+        """Render as rich does, with printable characters only."""
         for segment in super().render(renderable, options):
             if segment.control or segment.text.isprintable():
                 yield segment
@@ -52,13 +52,13 @@ class Screen(Console):
 
 
 class Words(TextColumn):
-    """A column of progress bars with words of users in it."""
+    """A text column of progress bars that may contain texts of users."""
 
     def __init__(self, text_format: str) -> None:
         super().__init__(text_format, markup=False)
 
     def render(self, task: Task) -> Text:
-        """Return the words of one bar."""
+        """Return the text of one bar."""
         text = super().render(task)
         text.plain = printable(text.plain)
         return text

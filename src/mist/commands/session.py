@@ -1,4 +1,4 @@
-"""Models that go over one stream together, row after row."""
+"""Several models on one stream, row after row."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ class Session:
     models : mapping of str to model
         Models by the names of their presets.
     state : mapping or None, default=None
-        What `state` told in an earlier run, which this one continues.
+        Result of `state` in an earlier run, to continue it.
 
     Attributes
     ----------
     done : int
-        Rows taken so far.
+        Rows processed so far.
     models : dict
         The models by name.
     """
@@ -48,11 +48,11 @@ class Session:
 
     @property
     def learnt(self) -> int:
-        """Rows learnt so far; those without a label are not among them."""
+        """Rows learnt so far, without those that have no label."""
         return next(iter(self._trials.values())).learnt
 
     def state(self) -> dict[str, Any]:
-        """All but the models, as plain values and arrays."""
+        """Return the state without the models, as plain values and arrays."""
         return {
             "done": self.done,
             "first_rows": self._first_rows,
@@ -60,7 +60,7 @@ class Session:
         }
 
     def learn(self, chunk: Chunk) -> list[list[Any]]:
-        """Let each model predict, then learn some rows.
+        """Predict, then learn some rows with each model.
 
         Parameters
         ----------
@@ -80,27 +80,27 @@ class Session:
         return answers
 
     def note(self) -> str:
-        """How far it is, how fast and how good."""
+        """Return progress, speed and accuracy as text."""
         rate = (self.done - self._before) / max(perf_counter() - self._start, 1e-9)
         shares = "  ".join(f"{name} {trial.accuracy:.3f}" for name, trial in self._trials.items())
         return f"{self.done:,} rows  {rate:,.0f} rows/s  accuracy {shares}"
 
     def section(self, name: str, n_columns: int, seed: int) -> Section:
-        """Gather what was measured for the report.
+        """Return the results as a section of the report.
 
         Parameters
         ----------
         name : str
             Name of the table.
         n_columns : int
-            Columns that were learnt.
+            Number of columns learnt.
         seed : int
             Seed of the models.
 
         Returns
         -------
         Section
-            With a border at the first row of each class but the first.
+            Has a border at the first row of each class except the first class.
         """
         bare = self.done - self.learnt
         borders = sorted((row, str(label)) for label, row in self._first_rows.items() if row)

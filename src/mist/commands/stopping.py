@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM as a wish that is looked at between two chunks."""
+"""Ctrl-C and SIGTERM as a request to stop, handled between two chunks."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["Stop", "stopping"]
 
 
 class Stop:
-    """Whether the user wants the command to end.
+    """Whether the user has asked the command to stop.
 
     Attributes
     ----------
@@ -24,7 +24,7 @@ class Stop:
         self.wanted = False
 
     def ask(self, number: int, frame: Any) -> None:
-        """Take the first signal as a wish, a second one as an order."""
+        """Record the first signal; raise `KeyboardInterrupt` at the second."""
         if self.wanted:
             raise KeyboardInterrupt
         self.wanted = True
@@ -32,20 +32,20 @@ class Stop:
 
 @contextmanager
 def stopping(active: bool = True) -> Iterator[Stop]:
-    """Take signals as a wish inside the block, so that nothing is cut off in its middle.
+    """Record stop signals inside the block instead of interrupting it.
 
     Parameters
     ----------
     active : bool, default=True
-        False to leave the signals as they are.
+        False keeps the default handling of signals.
 
     Yields
     ------
     Stop
-        To be looked at now and then.
+        The block should check ``wanted`` from time to time.
     """
     stop = Stop()
-    # Only the main thread may say what signals do.
+    # Only the main thread may set signal handlers.
     if not active or threading.current_thread() is not threading.main_thread():
         yield stop
         return

@@ -1,4 +1,4 @@
-"""Class-incremental streams as the commands make and describe them."""
+"""Class-incremental streams of the commands, and their description in the report."""
 
 from __future__ import annotations
 
@@ -15,10 +15,9 @@ __all__ = ["make_stream", "task_section"]
 
 
 def make_stream(X: NDArray[Any], y: NDArray[Any], seed: int) -> ClassIncrementalStream:
-    """Make a stream of two classes a task, or of one where there are fewer than four.
+    """Make a stream with two classes per task, or one if there are fewer than four classes.
 
-    With two classes a task, three classes would all fall into one task and nothing would arrive
-    later.
+    With two classes per task, three classes would form a single task.
 
     Parameters
     ----------
@@ -41,23 +40,23 @@ def make_stream(X: NDArray[Any], y: NDArray[Any], seed: int) -> ClassIncremental
 def task_section(
     dataset: str, stream: ClassIncrementalStream, results: Sequence[StreamResult], origin: str = ""
 ) -> Section:
-    """Gather runs over a class-incremental stream for the report.
+    """Return the runs over a class-incremental stream as a section of the report.
 
     Parameters
     ----------
     dataset : str
         Name of the data set.
     stream : ClassIncrementalStream
-        The stream the models saw.
+        The stream of the runs.
     results : sequence of StreamResult
-        One a model.
+        One per model.
     origin : str, default=""
-        A sentence on where the data come from.
+        A sentence about the source of the data.
 
     Returns
     -------
     Section
-        With a border at the start of every task but the first.
+        Has a border at the start of every task except the first.
     """
     held_out = sum(len(task.y_test) for task in stream)
     tasks = f"{len(stream)} task{'s' if len(stream) > 1 else ''}"

@@ -1,4 +1,4 @@
-"""A model on a stream of chunks whose length nobody knows."""
+"""Prequential run of a model on a stream of unknown length."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ __all__ = ["Recorder", "Trial"]
 
 
 class Trial:
-    """Test-then-train of one model, chunk after chunk, in bounded memory.
+    """Prequential run: test-then-train of one model, chunk by chunk, in bounded memory.
 
     Parameters
     ----------
     model : MistClassifier
-        A model that has learnt nothing, or that which ``state`` is of.
+        An unfitted model, or the model that belongs to ``state``.
     title : str
-        Its name in the result.
+        Name of the model in the result.
     state : mapping or None, default=None
-        What `state` told in an earlier run, which this one continues.
+        Result of `state` in an earlier run, to continue it.
 
     Attributes
     ----------
     hits : int
-        Rows answered right so far.
+        Rows predicted right so far.
     learnt : int
-        Rows learnt so far; rows without a label are not among them.
+        Rows learnt so far, without those that have no label.
     """
 
     def __init__(self, model: Any, title: str, state: Mapping[str, Any] | None = None) -> None:
@@ -52,11 +52,11 @@ class Trial:
 
     @property
     def accuracy(self) -> float:
-        """Share of the rows answered right so far; NaN before the first."""
+        """Share of rows predicted right so far; NaN before the first row."""
         return self.hits / self.learnt if self.learnt else math.nan
 
     def state(self) -> dict[str, Any]:
-        """All that was measured so far, as plain values and arrays."""
+        """Return all measurements so far, as plain values and arrays."""
         return {
             "hits": self.hits,
             "learnt": self.learnt,
@@ -80,13 +80,13 @@ class Trial:
         y : ndarray, shape (n,)
             Their labels.
         known : ndarray of bool, shape (n,), or None
-            Which rows have a label; None for all.
+            Which rows have a label; None means all.
 
         Returns
         -------
         list
-            n predictions; an empty text where nothing had been learnt yet. That of the first row
-            that is learnt counts as wrong.
+            n predictions; an empty text if nothing had been learnt yet. The first learnt row counts
+            as wrong.
         """
         if known is None:
             known = np.ones(len(y), dtype=bool)
@@ -111,7 +111,7 @@ class Trial:
         return answers
 
     def result(self, dataset: str, seed: int) -> StreamResult:
-        """Return what was measured; without tasks, final accuracy and forgetting are NaN.
+        """Return the measurements; without tasks, final accuracy and forgetting are NaN.
 
         Parameters
         ----------
@@ -123,7 +123,7 @@ class Trial:
         Returns
         -------
         StreamResult
-            With an accuracy matrix of shape (0, 0).
+            Its accuracy matrix has the shape (0, 0).
         """
         nothing = np.zeros(0, dtype=np.int64)
         checkpoints, leaves = self._leaves.points()
@@ -151,17 +151,17 @@ class Trial:
 
 
 class Recorder:
-    """Stands in front of a model and keeps its test-then-train predictions.
+    """Wrapper of a model that records its test-then-train predictions.
 
     Parameters
     ----------
     model : MistClassifier
-        The model; everything but ``prequential`` is passed on to it.
+        The model, which handles everything else than ``prequential``.
 
     Attributes
     ----------
     model : MistClassifier
-        The same.
+        The model.
     predictions : list
         The predictions so far, in the order of the stream.
     """
@@ -171,11 +171,11 @@ class Recorder:
         self.model = model
 
     def prequential(self, X: NDArray[np.float64], y: NDArray[Any]) -> NDArray[Any]:
-        """Predict, then learn each row, as the model does."""
+        """Predict, then learn each row with the model, and record the predictions."""
         predictions: NDArray[Any] = self.model.prequential(X, y)
         self.predictions.extend(predictions.tolist())
         return predictions
 
     def __getattr__(self, name: str) -> Any:
-        """Ask the model for everything else."""
+        """Return an attribute of the model."""
         return getattr(self.model, name)

@@ -1,4 +1,4 @@
-"""Compiling before anything is shown, with a word on what takes so long."""
+"""Compile models before a run, with a message while it takes time."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ __all__ = ["warm_up"]
 def warm_up(
     names: Sequence[str | Preset], *, categorical: bool = False, missing: bool = False
 ) -> None:
-    """Let every model learn, split and predict once on a handful of rows.
+    """Compile every model: learn, split and predict once on a few rows.
 
     Parameters
     ----------
     names : sequence of str or Preset
         Presets, or their names.
     categorical : bool, default=False
-        Whether there will be 0/1 columns.
+        Whether the rows have 0/1 columns.
     missing : bool, default=False
-        Whether there are missing values: the kernels for them are others.
+        Whether the rows have missing values, which need other kernels.
     """
     with Console(stderr=True).status("compiling (once; later starts are quick)"):
         for name in names:

@@ -1,4 +1,4 @@
-"""Class-incremental evaluation: the stream of tasks, the metrics, the runner and its result."""
+"""Class-incremental evaluation: streams of tasks, metrics, runner and results."""
 
 from mist.evaluation.intervals import (
     bootstrap_interval,

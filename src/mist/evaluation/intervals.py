@@ -1,4 +1,4 @@
-"""Bootstrap intervals of a mean over seeds, and of the difference of two methods."""
+"""Bootstrap intervals of a mean over seeds, and of the difference between two methods."""
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -7,36 +7,35 @@ from numpy.typing import ArrayLike, NDArray
 def bootstrap_interval(
     values: ArrayLike, *, level: float = 0.95, n_resamples: int = 10_000, seed: int = 0
 ) -> tuple[float, float]:
-    """Percentile bootstrap interval of the mean over seeds.
+    """Return the percentile bootstrap interval of the mean over seeds.
 
     Parameters
     ----------
     values : array-like of shape (n,)
-        One figure a seed, at least 2.
+        One figure per seed, at least 2.
     level : float, default=0.95
         Nominal coverage, between 0 and 1.
     n_resamples : int, default=10000
-        Number of times that n of the values are drawn, with replacement.
+        Number of resamples, each of n values drawn with replacement.
     seed : int, default=0
-        Seed of the drawing: equal arguments give equal intervals.
+        Seed of the resampling: equal arguments give equal intervals.
 
     Returns
     -------
     low, high : float
-        In the unit of `values`; both are the value itself when all are equal.
+        In the unit of `values`; both equal the value if all values are equal.
 
     Raises
     ------
     ValueError
-        If `values` holds fewer than 2 numbers, or any that is not finite, or is not one number a
-        seed; if `level` or `n_resamples` is out of range.
+        If `values` is not one-dimensional, has fewer than 2 numbers or a number that is not finite,
+        or if `level` or `n_resamples` is out of range.
 
     Notes
     -----
-    With few seeds the interval is too short: it knows no value outside those given, and the
-    resampled means spread less than the mean does by the factor sqrt((n - 1) / n). For normal
-    values the nominal 95 % are about 75 % with 3 seeds, 83 % with 5, 90 % with 10 and 93 % with
-    30.
+    With few seeds the interval is too short: resampling cannot go beyond the given values, and the
+    spread of resampled means is too small by the factor sqrt((n - 1) / n). For normal values the
+    nominal 95 % are about 75 % with 3 seeds, 83 % with 5, 90 % with 10 and 93 % with 30.
 
     References
     ----------
@@ -72,14 +71,14 @@ def paired_difference(
     n_resamples: int = 10_000,
     seed: int = 0,
 ) -> tuple[float, float, float]:
-    """Mean of ``a - b`` over seeds with its percentile bootstrap interval.
+    """Return the mean of ``a - b`` over seeds with its percentile bootstrap interval.
 
-    The two figures of a seed are drawn together, so what the seed does to both cancels.
+    The two figures of a seed are drawn together, so an effect of the seed on both cancels.
 
     Parameters
     ----------
     a, b : array-like of shape (n,)
-        Figures of two methods, seed by seed in the same order, at least 2.
+        Figures of two methods for the same seeds in the same order, at least 2.
     level, n_resamples, seed
         As for `bootstrap_interval`.
 
@@ -91,12 +90,12 @@ def paired_difference(
     Raises
     ------
     ValueError
-        If `a` and `b` differ in length, hold fewer than 2 numbers, or any that is not finite; if
-        `level` or `n_resamples` is out of range.
+        If `a` and `b` differ in length, have fewer than 2 numbers or a number that is not finite,
+        or if `level` or `n_resamples` is out of range.
 
     Notes
     -----
-    An interval that leaves out 0 is weak evidence with few seeds. It always does when all
+    With few seeds an interval without 0 is weak evidence. The interval excludes 0 whenever all
     differences have the same sign, which for two equal methods happens by chance once in
     2^(n - 1) times: one in 16 with 5 seeds. See also the notes of `bootstrap_interval`.
 
@@ -121,19 +120,19 @@ def nested_paired_difference(
     n_resamples: int = 10_000,
     seed: int = 0,
 ) -> tuple[float, float, float]:
-    """Mean of ``a - b`` over data sets and their seeds, with its percentile bootstrap interval.
+    """Return the mean of ``a - b`` over data sets and seeds with its bootstrap interval.
 
-    Each resample draws data sets first and then, for each one drawn, as many of its seeds as it
-    has, both with replacement; a data set drawn twice draws its seeds anew. Data sets weigh
-    equally, whatever their numbers of seeds.
+    The interval is a percentile interval. Each resample draws data sets and then, for each drawn
+    data set, as many of its seeds as it has, both with replacement; a data set drawn twice draws
+    its seeds again. Data sets have equal weights, whatever their numbers of seeds.
 
     Parameters
     ----------
     a, b : array-like of shape (n,)
-        Figures of two methods, pair by pair in the same order, at least 2.
+        Figures of two methods in the same order, at least 2 pairs.
     groups : array-like of shape (n,)
         Data set of each pair, as a text or a number. With one data set the interval is over its
-        seeds only, as that of `paired_difference`.
+        seeds only, as in `paired_difference`.
     level, n_resamples, seed
         As for `bootstrap_interval`.
 
@@ -145,14 +144,14 @@ def nested_paired_difference(
     Raises
     ------
     ValueError
-        If `a`, `b` and `groups` differ in length, `a` or `b` holds fewer than 2 numbers, or any
-        that is not finite; if `level` or `n_resamples` is out of range.
+        If `a`, `b` and `groups` differ in length, `a` or `b` has fewer than 2 numbers or a number
+        that is not finite, or if `level` or `n_resamples` is out of range.
 
     Notes
     -----
-    Pairs on one data set are alike, so an interval that draws them as if each were a data set of
-    its own is too short. Here the spread between data sets counts in full. With few data sets the
-    interval is still too short, as said in the notes of `bootstrap_interval`.
+    Pairs from one data set are alike, so an interval that draws all pairs independently is too
+    short. This interval contains the full spread between data sets. With few data sets it is still
+    too short, see the notes of `bootstrap_interval`.
 
     References
     ----------
@@ -172,7 +171,7 @@ def nested_paired_difference(
     labels, member = np.unique(np.asarray(groups), return_inverse=True)
     if member.shape != gaps.shape:
         raise ValueError(
-            f"groups must hold one data set for each of {len(gaps)} pairs, got {member.shape}"
+            f"groups must hold one data set for each of {len(gaps)} pairs, got shape {member.shape}"
         )
     by_group = [gaps[member == group] for group in range(len(labels))]
     rng = np.random.default_rng(seed)
@@ -190,7 +189,7 @@ def _gaps(a: ArrayLike, b: ArrayLike) -> NDArray[np.float64]:
     ours, theirs = _figures("a", a), _figures("b", b)
     if ours.shape != theirs.shape:
         raise ValueError(
-            "a and b must hold one figure for each of the same seeds, "
+            "a and b must hold figures for the same seeds, "
             f"got shapes {ours.shape} and {theirs.shape}"
         )
     return ours - theirs
@@ -198,7 +197,7 @@ def _gaps(a: ArrayLike, b: ArrayLike) -> NDArray[np.float64]:
 
 def _check(level: float, n_resamples: int) -> None:
     if not 0 < level < 1:
-        raise ValueError(f"level={level} must lie between 0 and 1")
+        raise ValueError(f"level={level} must be between 0 and 1")
     if n_resamples < 1:
         raise ValueError(f"n_resamples={n_resamples} must be at least 1")
 
@@ -206,7 +205,7 @@ def _check(level: float, n_resamples: int) -> None:
 def _figures(name: str, values: ArrayLike) -> NDArray[np.float64]:
     figures = np.asarray(values, dtype=np.float64)
     if figures.ndim != 1 or len(figures) < 2:
-        raise ValueError(f"{name} must hold one figure a seed, at least 2, got {figures.shape}")
+        raise ValueError(f"{name} must hold at least 2 figures, one per seed, got {figures.shape}")
     if not np.isfinite(figures).all():
         at = int(np.flatnonzero(~np.isfinite(figures))[0])
         raise ValueError(f"{name}[{at}] is {figures[at]}; leave out seeds without a figure")

@@ -2,13 +2,13 @@
 
 The accuracy matrix ``R`` of a stream of T tasks has shape (T, T): ``R[i, j]`` is the accuracy on
 the held-out rows of task j after task i was learnt. Only entries on and below the diagonal are
-read, so what stands above it (NaN or zero) does not matter. A task without held-out rows has NaN
-in its column and is left out of every mean. The hits are one boolean a row: was the prediction
-made before the row was learnt right?
+read; entries above it may be NaN or zero. A task without held-out rows has NaN in its column and
+is left out of every mean. The hits are one boolean per row: whether the prediction made before the
+row was learnt was right.
 
-Other programs read the same matrix in other ways. Avalanche's forgetting is a task's first
-accuracy minus its last (our negated backward transfer), not its best minus its last. CapyMOA's
-backward transfer averages ``R[i, j] - R[j, j]`` over all i > j, not over the last row alone.
+Other programs define metrics of the same matrix differently. Avalanche's forgetting is the first
+accuracy of a task minus its last (our negated backward transfer), not its best minus its last.
+CapyMOA's backward transfer averages ``R[i, j] - R[j, j]`` over all i > j, not over the last row.
 """
 
 from itertools import accumulate
@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 
 
 def final_accuracy(accuracy_matrix: ArrayLike) -> float:
-    """Mean accuracy over all tasks after the last one was learnt.
+    """Return the mean accuracy over all tasks after the last one was learnt.
 
     Computes ``mean_j R[T, j]``.
 
@@ -31,7 +31,7 @@ def final_accuracy(accuracy_matrix: ArrayLike) -> float:
     Returns
     -------
     float
-        In the unit of the matrix; NaN when no task has held-out rows.
+        In the unit of the matrix; NaN if no task has held-out rows.
 
     Raises
     ------
@@ -48,10 +48,10 @@ def final_accuracy(accuracy_matrix: ArrayLike) -> float:
 
 
 def average_forgetting(accuracy_matrix: ArrayLike) -> float:
-    """Mean drop from the best accuracy a task ever had to its last one.
+    """Return the mean drop from the best accuracy of a task to its last one.
 
-    Computes ``mean_{j < T} (max_{j <= i < T} R[i, j] - R[T, j])``. The maximum leaves out the last
-    step, so a task that is at its best at the end counts as negative forgetting.
+    Computes ``mean_{j < T} (max_{j <= i < T} R[i, j] - R[T, j])``. The maximum excludes the last
+    step, so a task with its best accuracy at the end has negative forgetting.
 
     Parameters
     ----------
@@ -88,7 +88,7 @@ def average_forgetting(accuracy_matrix: ArrayLike) -> float:
 
 
 def backward_transfer(accuracy_matrix: ArrayLike) -> float:
-    """Mean change of a task's accuracy from when it was learnt to the end.
+    """Return the mean change in the accuracy of a task from when it was learnt to the end.
 
     Computes ``mean_{j < T} (R[T, j] - R[j, j])``.
 
@@ -124,10 +124,10 @@ def backward_transfer(accuracy_matrix: ArrayLike) -> float:
 
 
 def seen_accuracy(recall: ArrayLike, rows: ArrayLike) -> NDArray[np.float64]:
-    """Accuracy on the held-out rows of all classes seen so far, at every evaluation.
+    """Return the accuracy on held-out rows of all classes seen so far, at every evaluation.
 
     Computes ``sum_k rows[k] * recall[e, k] / sum_k rows[k]`` over the classes whose recall is
-    known at evaluation e, so every held-out row counts the same.
+    known at evaluation e, so all held-out rows have the same weight.
 
     Parameters
     ----------
@@ -140,12 +140,12 @@ def seen_accuracy(recall: ArrayLike, rows: ArrayLike) -> NDArray[np.float64]:
     Returns
     -------
     ndarray of float64, shape (E,)
-        In the unit of `recall`; NaN where no class seen so far has held-out rows.
+        In the unit of `recall`; NaN if no class seen so far has held-out rows.
 
     Raises
     ------
     ValueError
-        If `recall` is not a matrix or is empty, or `rows` is not one count, 0 or more, a class.
+        If `recall` is not a matrix or is empty, or `rows` is not one count, 0 or more, per class.
 
     Examples
     --------
@@ -174,27 +174,26 @@ def seen_accuracy(recall: ArrayLike, rows: ArrayLike) -> NDArray[np.float64]:
 
 
 def anytime_accuracy(seen: ArrayLike) -> float:
-    """Mean over the evaluations of the accuracy on classes seen so far.
+    """Return the mean over the evaluations of the accuracy on classes seen so far.
 
-    Every evaluation counts alike. With equally many in each task every task counts alike, whatever
-    its length; only evaluations equally spaced in rows give the area under the curve of accuracy
-    over rows learnt, divided by the length of the stream.
+    All evaluations have equal weights. With the same number of evaluations in each task, all tasks
+    have equal weights, whatever their lengths. Only with evaluations equally spaced in rows is the
+    result the area under the curve of accuracy over rows learnt, divided by the stream length.
 
     Parameters
     ----------
     seen : array-like of shape (E,)
-        Accuracy on classes seen so far, as `seen_accuracy` gives it. Evaluations that are NaN are
-        left out.
+        Accuracy on classes seen so far, from `seen_accuracy`. NaN entries are left out.
 
     Returns
     -------
     float
-        In the unit of `seen`; NaN when every evaluation is NaN.
+        In the unit of `seen`; NaN if all entries are NaN.
 
     Raises
     ------
     ValueError
-        If `seen` is empty or not one value an evaluation.
+        If `seen` is empty or not one-dimensional.
 
     References
     ----------
@@ -210,18 +209,18 @@ def anytime_accuracy(seen: ArrayLike) -> float:
     accuracy = np.asarray(seen, dtype=np.float64)
     if accuracy.ndim != 1 or not accuracy.size:
         raise ValueError(
-            f"seen must hold one value an evaluation and not be empty, got {accuracy.shape}"
+            f"seen must hold one value per evaluation and not be empty, got shape {accuracy.shape}"
         )
     return _mean(accuracy)
 
 
 def prequential_accuracy(correct: ArrayLike) -> float:
-    """Share of rows predicted right before they were learnt.
+    """Return the share of rows predicted right before they were learnt.
 
     Parameters
     ----------
     correct : array-like of bool, shape (n,)
-        Hits, row by row.
+        Hits, one per row.
 
     Returns
     -------
@@ -231,7 +230,7 @@ def prequential_accuracy(correct: ArrayLike) -> float:
     Raises
     ------
     ValueError
-        If `correct` is empty or not one value a row.
+        If `correct` is empty or not one-dimensional.
 
     Examples
     --------
@@ -243,7 +242,7 @@ def prequential_accuracy(correct: ArrayLike) -> float:
 
 
 def window_length(n_rows: int) -> int:
-    """Return the rows over which the plot of accuracy averages.
+    """Return the window, in rows, of the accuracy in plots.
 
     Parameters
     ----------
@@ -253,7 +252,7 @@ def window_length(n_rows: int) -> int:
     Returns
     -------
     int
-        A twenty-fifth of the stream, within 10 and 5,000 rows.
+        A twenty-fifth of the stream, limited to 10 to 5,000 rows.
 
     Examples
     --------
@@ -264,15 +263,15 @@ def window_length(n_rows: int) -> int:
 
 
 def windowed_accuracy(correct: ArrayLike, window: int) -> NDArray[np.float64]:
-    """Accuracy over the last `window` rows, after each row.
+    """Return the accuracy over the last `window` rows, after each row.
 
-    The first rows, with fewer behind them, are averaged over those there are; a window of at least
-    n rows gives the cumulative curve.
+    At the start of the stream the window is shorter. A window of n rows or more gives the
+    cumulative curve.
 
     Parameters
     ----------
     correct : array-like of bool, shape (n,)
-        Hits, row by row.
+        Hits, one per row.
     window : int
         Number of rows, at least 1.
 
@@ -284,7 +283,7 @@ def windowed_accuracy(correct: ArrayLike, window: int) -> NDArray[np.float64]:
     Raises
     ------
     ValueError
-        If `correct` is empty or not one value a row, or `window` is below 1.
+        If `correct` is empty or not one-dimensional, or `window` is below 1.
 
     Examples
     --------
@@ -303,12 +302,12 @@ def windowed_accuracy(correct: ArrayLike, window: int) -> NDArray[np.float64]:
 
 
 def fading_accuracy(correct: ArrayLike, factor: float) -> NDArray[np.float64]:
-    """Accuracy in which every older row counts `factor` times as much as the next.
+    """Return the accuracy in which each row has `factor` times the weight of the next row.
 
     Parameters
     ----------
     correct : array-like of bool, shape (n,)
-        Hits, row by row.
+        Hits, one per row.
     factor : float
         Fading factor in (0, 1]; 1 gives the cumulative curve.
 
@@ -321,7 +320,7 @@ def fading_accuracy(correct: ArrayLike, factor: float) -> NDArray[np.float64]:
     Raises
     ------
     ValueError
-        If `correct` is empty or not one value a row, or `factor` is outside (0, 1].
+        If `correct` is empty or not one-dimensional, or `factor` is outside (0, 1].
 
     References
     ----------
@@ -343,14 +342,14 @@ def fading_accuracy(correct: ArrayLike, factor: float) -> NDArray[np.float64]:
 
 
 def class_recall(y_true: ArrayLike, y_pred: ArrayLike) -> tuple[NDArray[Any], NDArray[np.float64]]:
-    """Share of each class's rows that were predicted as that class.
+    """Return the share of the rows of each class that were predicted as that class.
 
     Parameters
     ----------
     y_true : array-like of shape (n,)
         Labels.
     y_pred : array-like of shape (n,)
-        Predictions; labels that `y_true` does not hold are allowed.
+        Predictions; they may have labels that are not in `y_true`.
 
     Returns
     -------
@@ -362,7 +361,7 @@ def class_recall(y_true: ArrayLike, y_pred: ArrayLike) -> tuple[NDArray[Any], ND
     Raises
     ------
     ValueError
-        If the two differ in shape or are not one value a row.
+        If the two differ in shape or are not one-dimensional.
 
     Examples
     --------
@@ -373,7 +372,7 @@ def class_recall(y_true: ArrayLike, y_pred: ArrayLike) -> tuple[NDArray[Any], ND
     truth, answer = np.asarray(y_true), np.asarray(y_pred)
     if truth.ndim != 1 or truth.shape != answer.shape:
         raise ValueError(
-            "y_true and y_pred must hold one label a row and be equally long, "
+            "y_true and y_pred must hold one label per row and have equal lengths, "
             f"got shapes {truth.shape} and {answer.shape}"
         )
     classes, code, rows = np.unique(truth, return_inverse=True, return_counts=True)
@@ -384,18 +383,18 @@ def class_recall(y_true: ArrayLike, y_pred: ArrayLike) -> tuple[NDArray[Any], ND
 def _square(accuracy_matrix: ArrayLike) -> NDArray[np.float64]:
     matrix = np.asarray(accuracy_matrix, dtype=np.float64)
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or not matrix.size:
-        raise ValueError(f"accuracy_matrix must be square, one row a task, got {matrix.shape}")
+        raise ValueError(f"accuracy_matrix must be square, one row per task, got {matrix.shape}")
     return matrix
 
 
 def _hits(correct: ArrayLike) -> NDArray[np.bool_]:
     hits = np.asarray(correct, dtype=bool)
     if hits.ndim != 1 or not hits.size:
-        raise ValueError(f"correct must hold one value a row and not be empty, got {hits.shape}")
+        raise ValueError(f"correct must hold one value per row and not be empty, got {hits.shape}")
     return hits
 
 
 def _mean(values: NDArray[np.float64]) -> float:
-    """Mean of the values that are known: not NaN for want of held-out rows."""
+    """Return the mean of the values that are not NaN, or NaN if there are none."""
     known = values[~np.isnan(values)]
     return float(known.mean()) if known.size else float("nan")

@@ -1,4 +1,4 @@
-"""The class-incremental stream: labelled rows, split, grouped into tasks and put in order."""
+"""Class-incremental streams: labelled rows split, grouped into tasks and ordered."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -17,10 +17,10 @@ Protocol = Literal["honest", "paper"]
 PROTOCOLS = ("honest", "paper")
 
 _SCALED_BY = 1000
-"""Rows that give the scale of a stream, as the paper's projection of MNIST is fitted on."""
+"""Rows that set the scale of a stream; the paper's projection of MNIST uses as many."""
 
 _LAST_SEED = 2**32 - 1
-"""The highest that scikit-learn takes."""
+"""The highest seed that scikit-learn accepts."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,28 +39,26 @@ class Task:
     """Labels of the task, in label order."""
 
     X_train: NDArray[np.float64]
-    """Training rows in stream order, shape (n, d). Where borders are blurred, some are of classes
-    of the tasks around it."""
+    """Training rows in stream order, shape (n, d). With blurred borders some belong to classes of
+    neighbouring tasks."""
 
     y_train: NDArray[Any]
     """Labels of the training rows, shape (n,)."""
 
     X_test: NDArray[np.float64]
-    """Held-out rows, shape (m, d); m is 0 when the classes of the task are too small for any.
-    Before a model is tested on them, `ClassIncrementalStream.prepare` gives them the scale the
-    stream has by then."""
+    """Held-out rows, shape (m, d); m is 0 if the classes of the task are too small. Before a test
+    `ClassIncrementalStream.prepare` gives them the current scale of the stream."""
 
     y_test: NDArray[Any]
     """Labels of the held-out rows, shape (m,)."""
 
 
 class ClassIncrementalStream:
-    """A table turned into a stream in which the classes arrive task after task.
+    """Class-incremental stream made from a table: classes arrive task after task.
 
     Rows are split into train and test, stratified by class. The K classes, in label order, are
-    grouped into tasks of `classes_per_task`; the last task takes the rest. The training stream is
-    task after task, the rows of each shuffled. One generator, seeded once, shuffles the tasks in
-    turn.
+    grouped into tasks of `classes_per_task`; the last task takes the rest. The training stream has
+    one task after another, with shuffled rows. One generator, seeded once, shuffles all tasks.
 
     Parameters
     ----------
@@ -69,24 +67,24 @@ class ClassIncrementalStream:
     y : array-like of shape (N,)
         Labels: numbers or strings.
     classes_per_task : int or None, default=None
-        Classes that arrive together: there are ``max(1, K // classes_per_task)`` tasks. 2 if
-        neither it nor `n_tasks` is given.
+        Classes per task: there are ``max(1, K // classes_per_task)`` tasks. It is 2 if neither it
+        nor `n_tasks` is given.
     n_tasks : int or None, default=None
-        Number of tasks T, in place of `classes_per_task`: ``K // n_tasks`` classes a task.
+        Number of tasks T, instead of `classes_per_task`: ``K // n_tasks`` classes per task.
     class_order : {"label", "random"} or sequence, default="label"
         Order in which the classes arrive: sorted, drawn with the seed, or as listed.
     protocol : {"honest", "paper"}, default="honest"
         ``"honest"``: every class is used, and nothing is fitted outside the stream. ``"paper"``:
-        as in the paper's experiments, the last classes to arrive, which do not fill a task, are
-        dropped before the split, and a scale is fitted on all rows kept, held-out ones among them.
+        as in the paper's experiments, the last classes, which do not fill a task, are dropped
+        before the split, and a scale is fitted on all kept rows, including held-out ones.
     scale : bool, default=False
-        Whether columns are standardised: ``"honest"`` by the mean and standard deviation of the
-        training rows up to the row itself, which stay as they are after the first task or 1,000
-        rows, whichever comes first; ``"paper"`` by those of all rows kept.
+        Whether columns are standardised. ``"honest"`` uses the mean and standard deviation of the
+        training rows up to and including the row, fixed after the first task or 1,000 rows,
+        whichever comes first; ``"paper"`` uses those of all kept rows.
     blur : float, default=0.0
-        Width of the task borders, in lengths of a task: the place of every training row is shifted
-        at random by up to ``blur / 2`` times the length of its task, either way, and the rows are
-        put in the order of the shifted places. At 0 the borders are sharp.
+        Width of the task borders, in task lengths. The position of each training row is shifted at
+        random by up to ``blur / 2`` times the length of its task, either way, and the rows are
+        sorted by shifted position. At 0 the borders are sharp.
     test_size : float, default=0.2
         Share of rows held out, in (0, 1).
     seed : int, default=42
@@ -101,31 +99,31 @@ class ClassIncrementalStream:
     n_rows : int
         Rows of the training stream n.
     boundaries : ndarray of int64, shape (T,)
-        Training rows up to the end of each task; the last entry is `n_rows`. Where
-        borders are blurred, they are given as they would be if sharp.
+        Training rows up to the end of each task; the last entry is `n_rows`. Blurred borders are
+        given as if they were sharp.
     X_train : ndarray of float64, shape (n, d)
-        The whole training stream, in order.
+        The training stream, in order.
     y_train : ndarray of shape (n,)
         Its labels.
     seed : int
-        The seed it was made with.
+        The seed of the stream.
 
     Raises
     ------
     ValueError
-        If X is not a numeric table or holds infinity, y is not one label a row, their lengths
-        differ, there are no rows, a label is missing, text and numbers are mixed in y, an option is
-        out of range or at odds with another, or the split would leave a class without training rows
-        or the stream without test rows.
+        If X is not a numeric table or has an infinite value; y is not one label per row, has a
+        missing label, or mixes text and numbers; the lengths differ or are 0; an option is out of
+        range or conflicts with another; or the split would leave a class without training rows or
+        the stream without test rows.
 
     Notes
     -----
-    Iterating gives one `Task` after another; ``len`` is the number of tasks T. A class with one row
-    cannot be stratified: its row goes to train, and it is not tested. A class with so few rows that
-    its share of the held-out rows is rounded to none is not tested either.
+    Iteration gives the tasks as `Task`; ``len`` is the number of tasks T. A class with one row
+    cannot be stratified: its row goes to train, and the class is not tested. A class is also not
+    tested if its share of the held-out rows is rounded to 0.
 
-    A scale that moves on as classes arrive would be of no use: what a model keeps of old classes is
-    in the old scale.
+    The scale is fixed because a scale that changes while classes arrive would not match the
+    statistics of old classes in a model.
 
     Examples
     --------
@@ -158,7 +156,7 @@ class ClassIncrementalStream:
     ) -> None:
         rows, labels = _table(X), _labels(y)
         if len(rows) != len(labels):
-            raise ValueError(f"X has {len(rows)} rows and y has {len(labels)} labels: give as many")
+            raise ValueError(f"X has {len(rows)} rows, y has {len(labels)} labels: numbers differ")
         if not len(labels):
             raise ValueError("X and y are empty: a stream needs at least one class")
         for option, count in (("classes_per_task", classes_per_task), ("n_tasks", n_tasks)):
@@ -169,7 +167,7 @@ class ClassIncrementalStream:
         if not 0 < test_size < 1:
             raise ValueError(f"test_size={test_size} must be a share of rows between 0 and 1")
         if not 0 <= blur < np.inf:
-            raise ValueError(f"blur={blur} must be 0, or the width of a border in task lengths")
+            raise ValueError(f"blur={blur} must be 0 or a border width in task lengths")
         if protocol not in PROTOCOLS:
             raise ValueError(f"protocol={protocol!r} must be one of {', '.join(PROTOCOLS)}")
 
@@ -213,7 +211,7 @@ class ClassIncrementalStream:
         self.X_train: NDArray[np.float64] = rows[order]
         self._first: NDArray[np.float64] | None = None
         if scale and protocol == "honest":
-            # A copy: a view would keep all rows in memory a second time.
+            # A copy, as a view would keep all rows in memory twice.
             self._first = self.X_train[: min(lengths[0], _SCALED_BY)].copy()
             rest = standardise(self.X_train[len(self._first) :], self._first)
             self.X_train = np.vstack([standardise_as_they_come(self._first), rest])
@@ -232,19 +230,19 @@ class ClassIncrementalStream:
             )
 
     def prepare(self, X: NDArray[np.float64], learnt: int) -> NDArray[np.float64]:
-        """Give rows from outside the training stream the scale it has by then.
+        """Scale rows that are not in the training stream with its current scale.
 
         Parameters
         ----------
         X : ndarray of float64, shape (m, d)
             Rows, such as `Task.X_test`.
         learnt : int
-            Training rows that have been seen, at least 1.
+            Training rows seen so far, at least 1.
 
         Returns
         -------
         ndarray of float64, shape (m, d)
-            X itself if the scale does not come from the stream.
+            Scaled rows; X itself if the stream does not set the scale.
 
         Raises
         ------
@@ -261,15 +259,15 @@ class ClassIncrementalStream:
         [2.83, -1.41, 2.83]
         """
         if learnt < 1:
-            raise ValueError(f"learnt={learnt} must be at least 1: no row, no scale")
+            raise ValueError(f"learnt={learnt} must be at least 1: the scale needs a training row")
         return X if self._first is None else standardise(X, self._first[:learnt])
 
     def __iter__(self) -> Iterator[Task]:
-        """Give the tasks in stream order."""
+        """Iterate over the tasks in stream order."""
         return iter(self._tasks)
 
     def __len__(self) -> int:
-        """Count the tasks."""
+        """Return the number of tasks."""
         return len(self._tasks)
 
 
@@ -284,7 +282,7 @@ def _table(X: ArrayLike) -> NDArray[np.float64]:
     if infinite.any():
         row, column = np.argwhere(infinite)[0].tolist()
         raise ValueError(
-            f"X holds infinity in row {row}, column {column}: replace it, or use NaN for a missing "
+            f"X has infinity in row {row}, column {column}: replace it, or use NaN for a missing "
             "value"
         )
     return rows
@@ -293,7 +291,7 @@ def _table(X: ArrayLike) -> NDArray[np.float64]:
 def _labels(y: ArrayLike) -> NDArray[Any]:
     labels = np.asarray(y)
     if labels.ndim != 1:
-        raise ValueError(f"y must be one label a row, got shape {labels.shape}")
+        raise ValueError(f"y must have one label per row, got shape {labels.shape}")
     for row, label in enumerate(labels.tolist()):
         if label is None or label != label:
             raise ValueError(f"y has no label in row {row}: drop the row or fill it in")
@@ -306,12 +304,12 @@ def _is_whole(value: object) -> bool:
 
 
 def _ordered(known: NDArray[Any], order: ClassOrder, seed: int) -> NDArray[Any]:
-    """The classes in the order of their arrival."""
+    """Return the classes in order of arrival."""
     unknown = f"class_order={order!r} must be 'label', 'random' or all the labels"
     if isinstance(order, str):
         if order not in ("label", "random"):
             raise ValueError(unknown)
-        # Not the generator of rows: the rows of a task are shuffled alike in any order of classes.
+        # A separate generator, so that the shuffling of rows does not depend on the class order.
         return known if order == "label" else np.random.default_rng([seed, 1]).permutation(known)
     try:
         listed = list(order.tolist() if isinstance(order, np.ndarray) else order)
@@ -320,9 +318,9 @@ def _ordered(known: NDArray[Any], order: ClassOrder, seed: int) -> NDArray[Any]:
     wanted = known.tolist()
     for label in listed:
         if label not in wanted:
-            raise ValueError(f"class_order has {label!r}, which is no label of y")
+            raise ValueError(f"class_order has {label!r}, which is not a label of y: remove it")
         if listed.count(label) > 1:
-            raise ValueError(f"class_order has {label!r} twice")
+            raise ValueError(f"class_order has {label!r} twice: list each label once")
     for label in wanted:
         if label not in listed:
             raise ValueError(f"class_order lacks the label {label!r}: list all of them")
@@ -332,7 +330,7 @@ def _ordered(known: NDArray[Any], order: ClassOrder, seed: int) -> NDArray[Any]:
 def _task_sizes(
     n_classes: int, classes_per_task: int | None, n_tasks: int | None, protocol: Protocol
 ) -> list[int]:
-    """How many classes arrive with each task."""
+    """Return the number of classes of each task."""
     if n_tasks is None:
         per_task = 2 if classes_per_task is None else classes_per_task
         if per_task < 1:
@@ -357,13 +355,13 @@ def _task_sizes(
 def _stratified_split(
     code: NDArray[np.intp], test_size: float, seed: int
 ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Row numbers of train and test; a class with a single row goes to train."""
+    """Return row numbers of train and test; a class with a single row goes to train."""
     from sklearn.model_selection import train_test_split
 
     single = np.bincount(code)[code] == 1
     shared = np.flatnonzero(~single)
     if not len(shared):
-        raise ValueError("every class has a single row: there is nothing to hold out for the test")
+        raise ValueError("every class has a single row, so no row can be held out: give more rows")
     try:
         train, test = train_test_split(
             shared, test_size=test_size, random_state=seed, stratify=code[shared]

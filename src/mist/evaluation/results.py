@@ -13,11 +13,11 @@ def _nothing() -> NDArray[Any]:
 
 @dataclass(frozen=True, eq=False)
 class StreamResult:
-    """Everything measured in one run of a model over a class-incremental stream.
+    """All measurements of one run of a model over a class-incremental stream.
 
-    T is the number of tasks, n the number of training rows, K of classes, m of checkpoints (one
-    after each chunk of rows) and E of evaluations on held-out rows. Accuracies are shares between 0
-    and 1; rates are rows a second.
+    The stream has T tasks, n training rows and K classes; the run has m checkpoints (one after each
+    chunk of rows) and E evaluations on held-out rows. Accuracies are between 0 and 1; rates are in
+    rows per second.
 
     Examples
     --------
@@ -37,15 +37,15 @@ class StreamResult:
     """Name of the model."""
 
     dataset: str
-    """Name of the data set; empty when not given."""
+    """Name of the data set; empty if not given."""
 
     seed: int
     """Seed of the stream."""
 
     accuracy_matrix: NDArray[np.float64]
-    """``R[i, j]``: accuracy on the held-out rows of task j after task i was learnt, any class seen
-    so far being a possible answer. Shape (T, T); NaN above the diagonal and in the column of a task
-    without held-out rows."""
+    """``R[i, j]``: accuracy on the held-out rows of task j after task i was learnt, where the model
+    may predict any class seen so far. Shape (T, T); NaN above the diagonal and in the column of a
+    task without held-out rows."""
 
     final_accuracy: float
     """``mean_j R[T, j]``, see `mist.evaluation.final_accuracy`."""
@@ -65,30 +65,30 @@ class StreamResult:
     """``mean_t correct[t]``, see `mist.evaluation.prequential_accuracy`."""
 
     correct: NDArray[Any]
-    """Was row t predicted right before it was learnt? Shape (n,), bools. The first row of a fresh
-    model counts as wrong: there was nothing to predict it from. Of a stream too long for that, the
-    shares in blocks of `rows_per_answer` rows."""
+    """Whether row t was predicted right before it was learnt, shape (n,), bool. The first row of an
+    unfitted model counts as wrong. For a very long stream: the share of right predictions in each
+    block of `rows_per_answer` rows."""
 
     boundaries: NDArray[np.int64]
     """Training rows up to the end of each task, shape (T,)."""
 
     n_leaves: NDArray[np.int64]
-    """Leaves after each task, shape (T,); zeros when the model has none."""
+    """Leaves after each task, shape (T,); zeros if the model has none."""
 
     n_splits: NDArray[np.int64]
-    """Splits made up to the end of each task, shape (T,); zeros when the model makes none."""
+    """Splits made up to the end of each task, shape (T,); zeros if the model makes none."""
 
     checkpoints: NDArray[np.int64]
     """Training rows learnt at each checkpoint, shape (m,)."""
 
     leaves_curve: NDArray[np.int64]
-    """Leaves at each checkpoint, shape (m,); zeros when the model has none."""
+    """Leaves at each checkpoint, shape (m,); zeros if the model has none."""
 
     nbytes: int
-    """Bytes of the model's state at the end; 0 when the model does not report it."""
+    """Bytes of the model's state at the end; 0 if the model does not report it."""
 
     seconds: float
-    """Seconds of test-then-train alone: neither compiling nor the held-out tests are in it."""
+    """Seconds of test-then-train, without compilation and held-out tests."""
 
     rows_per_second: float
     """Rate of test-then-train, ``n / seconds``."""
@@ -97,11 +97,11 @@ class StreamResult:
     """Rate of ``predict`` on held-out rows, over all evaluations."""
 
     learn_rows_per_second: float = float("nan")
-    """Rate of learning alone; NaN when it was not measured."""
+    """Rate of learning without prediction; NaN if not measured."""
 
     compile_seconds: float = float("nan")
-    """Seconds `warm_up` took before the run, to compile or to load compiled code; 0 for a model
-    that is not compiled."""
+    """Seconds of `warm_up` before the run, to compile or load compiled code; 0 for a model that is
+    not compiled."""
 
     classes: tuple[Any, ...] = ()
     """The K labels in label order."""
@@ -120,31 +120,31 @@ class StreamResult:
     """Mean of `seen_accuracy`, see `mist.evaluation.anytime_accuracy`."""
 
     depth: NDArray[Any] = field(default_factory=_nothing)
-    """Depth of the tree after each task, shape (T,); zeros when the model has none."""
+    """Depth of the tree after each task, shape (T,); zeros if the model has none."""
 
     leaf_impurity: NDArray[np.float64] = field(default_factory=_nothing)
-    """Gini impurity of the leaves, weighted by their masses, after each task, shape (T,); NaN when
+    """Gini impurity of the leaves, weighted by their masses, after each task, shape (T,); NaN if
     the model does not report it."""
 
     classes_per_leaf: NDArray[np.float64] = field(default_factory=_nothing)
-    """Mean number of classes a leaf knows (mean K_local) after each task, shape (T,); NaN when the
-    model does not report it."""
+    """Mean number of classes with mass at a leaf (mean K_local) after each task, shape (T,); NaN if
+    the model does not report it."""
 
     rows_per_answer: int = 1
-    """Rows that one entry of `correct` stands for."""
+    """Rows per entry of `correct`."""
 
     @property
     def n_rows(self) -> int:
-        """Rows that were answered; of a very long stream up to one block more."""
+        """Rows that were predicted; for a very long stream up to one block more."""
         return len(self.correct) * self.rows_per_answer
 
     def to_dict(self) -> dict[str, Any]:
-        """Fields as plain Python values, ready for JSON.
+        """Return the fields as plain Python values that JSON can store.
 
         Returns
         -------
         dict
-            One entry a field, in order of definition; arrays as nested lists, NaN as None.
+            One entry per field, in order of definition; arrays as nested lists, NaN as None.
 
         Examples
         --------

@@ -20,7 +20,7 @@ Progress = Callable[[int, int, int, Any], None]
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """Where a run is after a chunk of rows.
+    """Progress of a run after a chunk of rows.
 
     Examples
     --------
@@ -32,13 +32,13 @@ class Checkpoint:
     """Training rows learnt so far."""
 
     n_rows: int
-    """Rows of the whole training stream."""
+    """Rows of the training stream."""
 
     hits: int
     """Rows predicted right before they were learnt, so far."""
 
     model: Any
-    """The model as it is now."""
+    """The model in its current state."""
 
 
 def evaluate(
@@ -52,36 +52,35 @@ def evaluate(
     learn_apart: float = 0.0,
     progress: Progress | None = None,
 ) -> StreamResult:
-    """Test, then train `model` on every row of a stream, and test it after every task.
+    """Evaluate a model on a stream: test-then-train on every row, and a test after every task.
 
     Each row is predicted before it is learnt. After each task the model is tested on the held-out
-    rows of every task so far. The borders of the tasks are never shown to the model, which is
-    trained in place.
+    rows of every task so far. The model does not see the task borders. It is trained in place.
 
     Parameters
     ----------
     model : object
         A classifier with ``predict(X)`` and either ``prequential(X, y)`` (predict each row, then
-        learn it; returns the predictions) or ``partial_fit(X, y)``, which is then called row by
-        row. A model that refuses its first row until it is told all classes, as scikit-learn's do,
-        is told those of the stream; no other model is. ``n_leaves_``, ``n_splits_``, ``depth_``,
-        ``leaf_impurity_``, ``classes_per_leaf_`` and ``nbytes`` are read where they exist.
+        learn it; returns the predictions) or ``partial_fit(X, y)``, which is called row by row. A
+        model that refuses its first row without a list of all classes, as in scikit-learn, gets
+        those of the stream; other models do not. ``n_leaves_``, ``n_splits_``, ``depth_``,
+        ``leaf_impurity_``, ``classes_per_leaf_`` and ``nbytes`` are read if they exist.
     stream : ClassIncrementalStream
         Tasks in order.
     model_name : str, optional
-        Name in the result; the name of the model's type by default.
+        Name in the result; default is the type of the model.
     dataset : str, default=""
         Name of the data set in the result.
     chunk : int, default=1000
-        Most rows between two checkpoints. It does not change what the model sees, only how often
-        leaves are counted and `progress` is called.
+        Most rows between two checkpoints. It only changes how often leaves are counted and
+        `progress` is called, not the rows of the model.
     tests_per_task : int, default=1
-        How often, in equal steps, the model is tested on held-out rows while it learns a task; the
-        last time is after the task. Never twice at the same row: a short task has fewer tests.
+        Number of tests on held-out rows, in equal steps, while the model learns a task; the last is
+        after the task. There is at most one test at a row: a short task has fewer tests.
     learn_apart : float, default=0.0
-        Above 0, a copy of the model, made before the run, learns the stream once more without
-        predicting, `chunk` rows a call, to measure the speed of learning alone. It ends with the
-        chunk in which so many seconds are over.
+        If above 0, the speed of learning without prediction is measured: a copy of the model, made
+        before the run, learns the stream in calls of `chunk` rows. It stops after the chunk in
+        which this many seconds have passed.
     progress : callable, optional
         Called after each chunk as ``progress(rows_done, rows_total, hits_so_far, model)``.
 
@@ -93,8 +92,7 @@ def evaluate(
     Raises
     ------
     ValueError
-        If `chunk` or `tests_per_task` is below 1, or the model does not answer with one label a
-        row.
+        If `chunk` or `tests_per_task` is below 1, or the model does not predict one label per row.
     TypeError
         If the model has no ``predict``, or neither ``prequential`` nor ``partial_fit``.
 
@@ -104,9 +102,9 @@ def evaluate(
 
     Notes
     -----
-    The first row counts as wrong, whatever the model answers, unless the model has been trained
-    before, which shows in its attribute ``classes_``. Times are wall-clock times. A compiled model
-    is compiled before the clock runs, see `warm_up`.
+    The first row counts as wrong unless the model was trained before, that is, has the attribute
+    ``classes_``. Times are wall-clock times. A compiled model is compiled before timing starts, see
+    `warm_up`.
 
     Examples
     --------
@@ -147,7 +145,7 @@ def iter_evaluate(
     tests_per_task: int = 1,
     learn_apart: float = 0.0,
 ) -> Generator[Checkpoint, None, StreamResult]:
-    """Evaluate a model step by step; whoever drives the steps may look on, or stop.
+    """Evaluate a model step by step; the caller may inspect the model or stop at each step.
 
     Parameters
     ----------
@@ -167,7 +165,7 @@ def iter_evaluate(
     Raises
     ------
     ValueError, TypeError
-        As `evaluate`, at the first step.
+        As for `evaluate`, at the first step.
 
     Examples
     --------
@@ -185,7 +183,7 @@ def iter_evaluate(
     if not hasattr(model, "prequential") and not hasattr(model, "partial_fit"):
         raise TypeError(
             f"{type(model).__name__} has neither prequential nor partial_fit: "
-            "it cannot learn from a stream"
+            "it cannot learn from a stream, give a streaming classifier"
         )
     if not hasattr(model, "predict"):
         raise TypeError(f"{type(model).__name__} has no predict: it cannot be tested")
@@ -245,14 +243,14 @@ def iter_evaluate(
 
 
 def _steps(start: int, end: int, count: int) -> list[int]:
-    """Where equal steps from start to end arrive; without those of no row."""
+    """Return the ends of equal steps from start to end, without steps of no row."""
     arrivals = {start + (end - start) * step // count for step in range(1, count + 1)}
     return sorted(arrivals - {start})
 
 
 @dataclass(frozen=True)
 class _Tree:
-    """The size of a model after a task; of a model without leaves zeros and NaN."""
+    """Size of a model after a task; zeros and NaN for a model without leaves."""
 
     leaves: int
     splits: int
@@ -272,12 +270,12 @@ class _Tree:
 
 
 class _HeldOutTests:
-    """Tests on held-out rows over a stream, and what they add up to."""
+    """Tests on held-out rows over a stream, and their results."""
 
     def __init__(self, stream: ClassIncrementalStream) -> None:
         self._stream = stream
         self._tasks = list(stream)
-        # Every class has training rows: these are the classes of the stream, in label order.
+        # Every class has training rows, so these are the classes of the stream in label order.
         classes, self._arrivals = np.unique(stream.y_train, return_index=True)
         self._held_out = [np.searchsorted(classes, task.y_test) for task in self._tasks]
         self._rows = np.bincount(np.concatenate(self._held_out), minlength=len(classes))
@@ -287,9 +285,9 @@ class _HeldOutTests:
         self._seconds, self._asked = 0.0, 0
 
     def add(self, model: Any, step: int, learnt: int) -> None:
-        """Test on the tasks so far, and on those of which a class came early.
+        """Test on the tasks so far, and on later tasks with a class that has already arrived.
 
-        The last test while a task is learnt is the one that stays in its row of the matrix.
+        The row of the matrix for a task keeps the last test made while the task is learnt.
         """
         seen = self._arrivals < learnt
         hits = np.zeros(len(self._rows))
@@ -330,7 +328,7 @@ class _HeldOutTests:
 def _test_then_train(
     model: Any, X: NDArray[np.float64], y: NDArray[Any], classes: tuple[Any, ...], first: bool
 ) -> NDArray[Any]:
-    """Predict, then learn each row; a fresh model may answer the first with None."""
+    """Predict, then learn each row; the prediction for the first row of a new model may be None."""
     if hasattr(model, "prequential"):
         return model.prequential(X, y)
     answer = np.full(len(y), None, dtype=object)
@@ -347,7 +345,7 @@ def _test_then_train(
 def _learn_first(
     model: Any, X: NDArray[np.float64], y: NDArray[Any], classes: tuple[Any, ...]
 ) -> None:
-    """Learn the first rows, naming all classes only to a model that insists on them."""
+    """Learn the first rows, with a list of all classes only if the model requires it."""
     try:
         model.partial_fit(X, y)
     except ValueError as error:
@@ -357,7 +355,7 @@ def _learn_first(
 
 
 def _learning_rate(model: Any, stream: ClassIncrementalStream, chunk: int, limit: float) -> float:
-    """Rows a second of learning alone, chunk by chunk until the time is up."""
+    """Return rows per second of learning alone, chunk by chunk until the time limit."""
     if not hasattr(model, "partial_fit"):
         return float("nan")
     seconds, done = 0.0, 0
@@ -376,7 +374,7 @@ def _learning_rate(model: Any, stream: ClassIncrementalStream, chunk: int, limit
 
 
 def _rate(rows: int, seconds: float) -> float:
-    """Rows a second; NaN where the clock is too coarse to tell."""
+    """Return rows per second; NaN if the clock is too coarse."""
     return rows / seconds if seconds > 0 else float("nan")
 
 
@@ -384,7 +382,7 @@ def _one_a_row(answer: Any, rows: int, model: Any) -> NDArray[Any]:
     labels = np.asarray(answer)
     if labels.shape != (rows,):
         raise ValueError(
-            f"{type(model).__name__} answered {rows} rows with shape {labels.shape}: "
-            f"expected one label a row, shape ({rows},)"
+            f"{type(model).__name__} predicted {rows} rows with shape {labels.shape}: "
+            f"expected one label per row, shape ({rows},)"
         )
     return labels

@@ -1,4 +1,4 @@
-"""Standardising the columns of a stream without looking ahead."""
+"""Standardise the columns of a stream without using later rows."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,13 +12,13 @@ def standardise(X: NDArray[np.float64], seen: NDArray[np.float64]) -> NDArray[np
     X : ndarray of float64, shape (m, d)
         Rows to scale; NaN stays NaN.
     seen : ndarray of float64, shape (n, d)
-        Rows that give the scale, at least one; NaN is left out.
+        Rows that set the scale, at least one; NaN is left out.
 
     Returns
     -------
     ndarray of float64, shape (m, d)
-        ``(X - mean) / sd``. Where the values seen are all alike only the mean is taken off, and a
-        column of which nothing was seen is left as it is.
+        ``(X - mean) / sd``. For a constant column only the mean is subtracted; a column without a
+        value in `seen` is unchanged.
 
     Examples
     --------
@@ -29,7 +29,7 @@ def standardise(X: NDArray[np.float64], seen: NDArray[np.float64]) -> NDArray[np
     """
     known = ~np.isnan(seen)
     n = np.maximum(known.sum(axis=0), 1)
-    # Deviations from a row of the data lose less to rounding than the values themselves.
+    # Deviations from a row of the data have less rounding error than the values themselves.
     origin = _first_known(seen)
     deviation = np.where(known, seen - origin, 0.0)
     mean = deviation.sum(axis=0) / n
@@ -43,13 +43,13 @@ def standardise_as_they_come(X: NDArray[np.float64]) -> NDArray[np.float64]:
     Parameters
     ----------
     X : ndarray of float64, shape (n, d)
-        Rows in the order of their arrival; NaN stays NaN and is left out of the scale.
+        Rows in order of arrival; NaN stays NaN and is left out of the scale.
 
     Returns
     -------
     ndarray of float64, shape (n, d)
-        Row i is ``standardise(X[i : i + 1], X[: i + 1])``. That a row counts for its own scale
-        keeps the values below the square root of i + 1; of its label nothing is used.
+        Row i is ``standardise(X[i : i + 1], X[: i + 1])``. A row is part of its own scale, which
+        keeps values below the square root of i + 1. Labels are not used.
 
     Examples
     --------
@@ -65,19 +65,19 @@ def standardise_as_they_come(X: NDArray[np.float64]) -> NDArray[np.float64]:
     n = np.maximum(np.cumsum(known, axis=0), 1)
     mean = np.cumsum(filled, axis=0) / n
     mean_square = np.cumsum(filled * filled, axis=0) / n
-    # The origin is one of the values, so the spread is at least the mean over the square root of n:
-    # the difference cannot drown in rounding.
+    # The origin is one of the values, so the spread is at least the mean over the square root of n
+    # and the difference is not lost to rounding.
     spread = np.sqrt(np.maximum(mean_square - mean * mean, 0.0))
     return (deviation - mean) / _or_one(spread)
 
 
 def _first_known(X: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The first value of each column; 0 where there is none."""
+    """Return the first value of each column; 0 if there is none."""
     known = ~np.isnan(X)
     first = X[known.argmax(axis=0), np.arange(X.shape[1])]
     return np.where(known.any(axis=0), first, 0.0)
 
 
 def _or_one(spread: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The standard deviations; 1 where a column does not vary."""
+    """Return the standard deviations; 1 if a column does not vary."""
     return np.where(spread > 0, spread, 1.0)

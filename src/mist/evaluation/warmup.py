@@ -1,4 +1,4 @@
-"""Compiling before the clock runs, so that rows/s measures learning and not the compiler."""
+"""Compilation before timing starts, so that rows/s does not include the compiler."""
 
 from __future__ import annotations
 
@@ -10,33 +10,33 @@ import numpy as np
 __all__ = ["warm_up"]
 
 _TREE_ROWS = 400
-_BASELINE_ROWS = 4  # no path waits for more, and some take seconds for a hundred rows
+_BASELINE_ROWS = 4  # enough for every code path; some models take seconds for a hundred rows
 _DISTANCE = 20.0
 
 
 def warm_up(model: Any, n_features: int, *, missing: bool = False) -> float:
-    """Let copies of a model learn and predict a few rows once, if it is of those that are compiled.
+    """Compile a model: copies of it learn and predict a few rows.
 
     Parameters
     ----------
     model : object
-        Any classifier; compiled when first used are :class:`mist.MistClassifier`,
-        :class:`mist.MistForest` and the models of `mist.baselines`. It is not changed.
+        Any classifier; it is not changed. :class:`mist.MistClassifier`, :class:`mist.MistForest`
+        and the models of `mist.baselines` are compiled on first use.
     n_features : int
-        Number of columns d of the rows to come.
+        Number of columns d of the rows.
     missing : bool, default=False
-        Whether there will be missing values: the kernels for them are compiled besides the others.
-        A model that refuses them is spared them here, too.
+        Whether rows will have missing values. Their kernels are then compiled in addition, unless
+        the model refuses missing values.
 
     Returns
     -------
     float
-        Seconds it took; 0.0 for a model that is not compiled.
+        Elapsed seconds; 0.0 for a model that is not compiled.
 
     Raises
     ------
     ValueError
-        If an option of the model is bad, or does not go with the number of columns.
+        If an option of the model is invalid, or incompatible with the number of columns.
 
     Examples
     --------
@@ -68,10 +68,10 @@ def warm_up(model: Any, n_features: int, *, missing: bool = False) -> float:
     X = rng.normal(size=(len(y), n_features)) + _DISTANCE * y[:, None]
     quick = clone(tree)
     if is_tree:
-        # Only the model itself may know its columns by name.
+        # Column names are only in the model itself, not in its clone.
         binary = categorical_columns(model, tree.categorical_features, n_features)
         X[:, binary] = rng.integers(0, 2, X[:, binary].shape)
-        # Evidence is cheap here: the tree has to pass its test and split, too, or open trials.
+        # An easy test, so that the tree also compiles its split, or opens candidate splits.
         quick.set_params(
             grace_period=50,
             delta=0.9,
@@ -84,7 +84,7 @@ def warm_up(model: Any, n_features: int, *, missing: bool = False) -> float:
         quick = clone(model).set_params(estimator=quick, n_trees=1, max_features=1.0)
     tables = [X]
     if missing and get_tags(model).input_tags.allow_nan:
-        # Up to its first missing value a stream is learnt without them.
+        # A stream uses the kernels without missing values up to its first missing value.
         tables.append(X.copy())
         tables[1][::7] = np.nan
     for learnt in tables:

@@ -1,4 +1,4 @@
-"""Looking inside a tree: tables, drawings, importances and explanations of single rows."""
+"""Inspection of a tree: tables, drawings, importances and explanations of single rows."""
 
 from mist.inspection.explain import explain
 from mist.inspection.explanation import ClassAtLeaf, Explanation, Step

@@ -1,4 +1,4 @@
-"""What drawings of a tree write at a node."""
+"""Texts at the nodes in drawings of a tree."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Array = np.ndarray[Any, Any]
 
 
 def condition(node: Node, spread: Array, longest: int | None = None) -> str:
-    """Condition under which rows go left; ``spread`` as from `mist.inspection.nodes.spreads`."""
+    """Return the condition for going left; ``spread`` is from `mist.inspection.nodes.spreads`."""
     name, threshold = printable(node.column), number(node.threshold, spread[node.feature])
     return f"{_cut(name, longest)} <= {threshold}"
 
@@ -27,7 +27,7 @@ def row_count(rows: float) -> str:
 
 
 def class_list(node: Node, labels: list[Any], most: int, longest: int | None = None) -> str:
-    """The heaviest classes with their masses, and how many more there are."""
+    """Return the heaviest classes with their masses, and the number of other classes."""
     top = heaviest(node, labels, most)
     names = [_cut(printable(label), longest) for label, _ in top]
     text = ", ".join(f"{name} {count(mass)}" for name, (_, mass) in zip(names, top, strict=True))
@@ -36,7 +36,7 @@ def class_list(node: Node, labels: list[Any], most: int, longest: int | None = N
 
 
 def _cut(name: str, longest: int | None) -> str:
-    # This loads all of `mist.plotting`, which only drawings need.
+    # Imported here: it loads all of `mist.plotting`, which only drawings need.
     from mist.plotting.texts import short
 
     return name if longest is None else short(name, longest)

@@ -1,4 +1,4 @@
-"""Colours of classes: the palette of all plots, made light enough to write on."""
+"""Colours of classes: the palette of all plots, lightened as a background for text."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from mist.plotting.looks import PALETTE
 __all__ = ["ON_TINT", "tint"]
 
 ON_TINT = "#101418"
-"""Colour of what is written on a tint."""
+"""Colour of text on a tint."""
 
 _LIGHT = 0.6
 """Share of white."""
 
 
 def tint(place: int) -> str:
-    """Light colour of the class at a place of ``classes_``; every fifth has the same.
+    """Return the light colour of the class at an index of ``classes_``; colours repeat after 5.
 
     Examples
     --------

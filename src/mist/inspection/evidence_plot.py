@@ -1,4 +1,4 @@
-"""Evidence for the answer against the runner-up, as bars."""
+"""Bar plot of the evidence for the prediction against the runner-up."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["plot_evidence"]
 
 _LONGEST, _LONGEST_CLASS = 30, 18
-_HEIGHT, _FRAME = 0.32, 1.1  # inches a bar, and for what is around the bars
+_HEIGHT, _FRAME = 0.32, 1.1  # inches per bar, and for the margins around the bars
 
 
 def plot_evidence(classes: Sequence[Any], terms: Sequence[Term], ax: Axes | None = None) -> Axes:
@@ -24,23 +24,23 @@ def plot_evidence(classes: Sequence[Any], terms: Sequence[Term], ax: Axes | None
     Parameters
     ----------
     classes : sequence of label
-        The answer, and the runner-up if there is one.
+        The predicted class, and the runner-up if there is one.
     terms : sequence of Term
         The bars, from top to bottom; none if there is no runner-up.
     ax : matplotlib.axes.Axes or None, default=None
-        Where to draw; None makes a figure.
+        Axes to draw on; None makes a figure.
 
     Returns
     -------
     matplotlib.axes.Axes
-        Plain bars to the right speak for the answer, hatched ones to the left for the runner-up.
+        Plain bars to the right favour the prediction, hatched bars to the left the runner-up.
 
     Raises
     ------
     ValueError
         If there is no runner-up.
     TypeError
-        If `ax` is something else than axes.
+        If `ax` is not axes.
     """
     from mist.plotting.looks import PALETTE, axes_for, ink, names_as_they_are
     from mist.plotting.texts import short

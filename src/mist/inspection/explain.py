@@ -1,4 +1,4 @@
-"""Why a tree answers a row as it does: scores of the row with and without each value."""
+"""Explanation of a prediction: scores of the row with and without each value."""
 
 from __future__ import annotations
 
@@ -22,24 +22,24 @@ _ROWS_AT_ONCE = 256
 
 
 def explain(model: FittedTree, x: Any, *, top: int | None = 5) -> Explanation:
-    r"""Say why a tree answers one row as it does.
+    r"""Explain the prediction of a tree for one row.
 
-    The evidence of a value for a class is what the log density of the row in the class loses when
-    the value is missing: the log density of the value given all others. Leaves that take columns
-    as independent (``"gaussian"`` and ``"sketch"``) add up such parts and nothing else. Mixtures,
-    full and low-rank covariances do not; there, missing values are integrated out, and what
-    the parts leave over is told apart, as ``together``. ``"majority"`` leaves have a prior only,
-    and so has a leaf that has neither learnt nor inherited anything.
+    The evidence of a value for a class is the drop in the log density of the row in the class when
+    the value is missing, that is, the log density of the value given all others. For leaves with
+    independent columns (``"gaussian"`` and ``"sketch"``) the log density is the sum of these parts.
+    For mixtures, full and low-rank covariances it is not: missing values are integrated out, and
+    the remainder is reported separately, as ``together``. ``"majority"`` leaves and prior-only
+    leaves have a prior only.
 
     Parameters
     ----------
     model : MistClassifier
         A fitted tree; it is not changed.
     x : array-like, shape (d,), or mapping
-        The row; absent names are missing, names never learnt are ignored.
+        The row. Absent names are missing; names never learnt are ignored.
     top : int or None, default=5
-        For how many of the most probable classes the evidence is told; None for all that are at
-        the leaf.
+        Number of most probable classes to give the evidence for; None means all classes at the
+        leaf.
 
     Returns
     -------
@@ -48,7 +48,7 @@ def explain(model: FittedTree, x: Any, *, top: int | None = 5) -> Explanation:
     Raises
     ------
     ValueError
-        If `top` is below 1, or for a row that `MistClassifier.predict_one` refuses.
+        If `top` is below 1, or if `MistClassifier.predict_one` refuses the row.
     TypeError
         For a forest.
     NotFittedError
@@ -56,12 +56,12 @@ def explain(model: FittedTree, x: Any, *, top: int | None = 5) -> Explanation:
 
     Notes
     -----
-    The row is scored once for each of its values: this takes about d times as long as a prediction.
+    The row is scored once per value, so this takes about d times as long as a prediction.
 
     With the classes k at the leaf and their priors :math:`\pi_k`, the evidence of value j is
     :math:`e_{kj} - \log \sum_i \pi_i \exp e_{ij}`, where
-    :math:`e_{kj} = \log p(x \mid k) - \log p(x_{-j} \mid k)`; what is subtracted is the same for
-    all classes, and so without effect on probabilities. It makes the unit of a column immaterial.
+    :math:`e_{kj} = \log p(x \mid k) - \log p(x_{-j} \mid k)`. The subtracted term is the same for
+    all classes, so it does not change probabilities. It removes the effect of the column's unit.
 
     References
     ----------
@@ -97,7 +97,7 @@ def explain(model: FittedTree, x: Any, *, top: int | None = 5) -> Explanation:
     shares = model._predict_proba(row)[0]
     places = ranks[codes]
     scores = prior + evidence.sum(axis=1) + together
-    # Scores tell classes apart whose probabilities are both 0.
+    # Scores order the classes whose probabilities are 0.
     hopeless = np.where(shares[places] > 0.0, 0.0, -scores)
     order = np.lexsort((places, hopeless, -shares[places]))[:top]
     values, by_user = np.empty(row.shape[1]), np.empty((len(order), row.shape[1]))
@@ -124,7 +124,7 @@ def explain(model: FittedTree, x: Any, *, top: int | None = 5) -> Explanation:
 
 
 def _way(model: FittedTree, state: State, row: Array) -> tuple[list[Step], int]:
-    """Steps to the leaf of a row, and the leaf's node."""
+    """Return the steps to the leaf of a row, and the node of the leaf."""
     nodes, names = state.tree.nodes, model._column_names()
     steps, node = [], 0
     while nodes.feature[node] >= 0:
@@ -143,7 +143,7 @@ def _way(model: FittedTree, state: State, row: Array) -> tuple[list[Step], int]:
 def _parts(
     state: State, row: Array, leaf: int, codes: Array, n_codes: int
 ) -> tuple[Array, Array, Array]:
-    """Prior, evidence of each column, and the rest, for the classes at a leaf."""
+    """Return prior, evidence of each column, and remainder for the classes at a leaf."""
 
     def scores(rows: Array) -> Array:
         out = np.empty((len(rows), n_codes))
@@ -164,5 +164,5 @@ def _parts(
         together = whole - prior - evidence.sum(axis=1)
         together -= logsumexp(prior + together)
     evidence -= logsumexp(prior[:, None] + evidence, axis=0)
-    evidence[:, np.ptp(evidence, axis=0) == 0.0] = 0.0  # the value tells no classes apart
+    evidence[:, np.ptp(evidence, axis=0) == 0.0] = 0.0  # the value favours no class
     return prior, evidence, together

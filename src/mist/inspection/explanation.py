@@ -1,4 +1,4 @@
-"""What is said of the answer to one row: the way to the leaf, the leaf, and the evidence."""
+"""`Explanation` of the prediction for one row: path to the leaf, the leaf, and the evidence."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ __all__ = ["ClassAtLeaf", "Explanation", "Step"]
 Array = np.ndarray[Any, Any]
 
 MOST_TERMS = 10
-"""Columns that texts and drawings name."""
+"""Most columns that texts and drawings name."""
 
 _MOST_CLASSES = 5
 
 
 class Step(NamedTuple):
-    """One node on the way to the leaf.
+    """One node on the path to the leaf.
 
     Attributes
     ----------
@@ -57,16 +57,16 @@ class Step(NamedTuple):
 
 
 class ClassAtLeaf(NamedTuple):
-    """What a leaf has of one class.
+    """Statistics of one class at a leaf.
 
     Attributes
     ----------
     label : label
         The class.
     mass : float
-        Mass of the class: rows learnt at the leaf and what it inherited.
+        Mass of the class: learnt at the leaf and inherited.
     rows : float
-        Weight of the rows learnt at the leaf alone.
+        Weight of the rows learnt at the leaf.
     """
 
     label: Any
@@ -76,21 +76,21 @@ class ClassAtLeaf(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Explanation:
-    """Why a tree answers a row as it does; `print` shows it as text.
+    """Explanation of the prediction of a tree for one row; `print` shows it as text.
 
-    For each of ``classes``, ``prior + evidence.sum(axis=1) + together`` is its score, and the
-    probabilities are the softmax of the scores of all classes at the leaf. All numbers are in nats
-    and relative to the leaf's classes as a whole: evidence of log 2 means that the value is twice
-    as probable in the class as it is over all classes there, each as probable as its prior.
+    ``prior + evidence.sum(axis=1) + together`` are the scores of ``classes``, and the probabilities
+    are the softmax of the scores of all classes at the leaf. All numbers are in nats and relative
+    to all classes of the leaf together: evidence of log 2 means that the value is twice as probable
+    in the class as in the average over the classes there, weighted by their priors.
 
     Attributes
     ----------
     prediction : label
-        What `MistClassifier.predict` answers.
+        Prediction of `MistClassifier.predict`.
     probabilities : dict of label to float
         Probability of every class.
     path : tuple of Step
-        The way from the root to the leaf.
+        The steps from the root to the leaf.
     leaf : int
         Node id of the leaf.
     rows : float
@@ -104,17 +104,17 @@ class Explanation:
     spreads : ndarray of float64, shape (d,)
         Standard deviation of each column over all rows learnt.
     classes : tuple of label, length k
-        Classes that the evidence is told for, the prediction first and then the most probable.
+        Classes with evidence, the prediction first, then by probability.
     prior : ndarray of float64, shape (k,)
         Log probability of each class at the leaf before the row is looked at.
     evidence : ndarray of float64, shape (k, d)
-        What each value adds: log density of the value in the class, given all other values of the
-        row. 0 for a missing value.
+        Evidence of each value: its log density in the class, given all other values of the row. 0
+        for a missing value.
     together : ndarray of float64, shape (k,)
-        What the evidence of single columns does not tell, because several say the same, or say
-        something only together. 0 where columns are independent.
+        Remainder that is not evidence of a single column, because columns share information or
+        have it only together. 0 if the leaf has independent columns.
     additive : bool
-        Whether the leaf takes columns as independent, so that the evidence of a column does not
+        Whether the leaf treats columns as independent, so that the evidence of a column does not
         depend on the other values.
     """
 
@@ -139,18 +139,18 @@ class Explanation:
         return self.prior + self.evidence.sum(axis=1) + self.together
 
     def contrast(self, most: int | None = None) -> list[Term]:
-        """What speaks for the prediction and against the runner-up, most important column first.
+        """Return the evidence for the prediction against the runner-up, largest column first.
 
         Parameters
         ----------
         most : int or None, default=None
-            Columns with a term of their own; all others share one. None for all.
+            Number of columns with their own term; the others share one. None means all.
 
         Returns
         -------
         list of Term
-            One for each known value, and for what else there is; none if the leaf has only
-            one class, or the explanation was asked for one only.
+            One for each known value, one for the prior and one for the remainder; empty if the leaf
+            or the explanation has only one class.
         """
         if len(self.classes) < 2:
             return []
@@ -174,7 +174,7 @@ class Explanation:
         return terms
 
     def to_frame(self) -> DataFrame:
-        """All parts of all scores as a data frame.
+        """Return all parts of all scores as a data frame.
 
         Returns
         -------
@@ -207,17 +207,16 @@ class Explanation:
         return pandas().DataFrame(records, columns=["class", "part", "column", "value", "evidence"])
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw what speaks for the prediction and what for the runner-up, as bars.
+        """Draw the evidence for the prediction and for the runner-up as bars.
 
         Parameters
         ----------
         ax : matplotlib.axes.Axes or None, default=None
-            Where to draw; None makes a figure.
+            Axes to draw on; None makes a figure.
 
         Returns
         -------
         matplotlib.axes.Axes
-            The drawing.
 
         Raises
         ------

@@ -1,4 +1,4 @@
-"""A tree as a data frame, and pandas where it is needed."""
+"""A tree as a data frame, and the import of pandas."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["pandas", "to_frame"]
 
 
 def pandas() -> Any:
-    """Return pandas, or say how to get it."""
+    """Return pandas, or raise an error that says how to install it."""
     try:
         import pandas
     except ImportError as error:
@@ -27,7 +27,7 @@ def pandas() -> Any:
 
 
 def to_frame(model: FittedTree) -> DataFrame:
-    """All nodes of a tree as a data frame, parents first and left before right.
+    """Return all nodes of a tree as a data frame, parents first and left before right.
 
     Parameters
     ----------
@@ -37,27 +37,26 @@ def to_frame(model: FittedTree) -> DataFrame:
     Returns
     -------
     pandas.DataFrame
-        One row a node, with the columns
+        One row per node, with the columns
 
         node, parent, depth
             Node ids, as `MistClassifier.apply` returns them, -1 above the root, and the distance
             from the root.
         is_leaf, feature, column, threshold, left, right
-            Split column, its name, and children; values <= threshold go left. At a leaf -1, None
-            or NaN.
+            Split column, its name, and children; values <= threshold go left. -1, None or NaN at a
+            leaf.
         rows, mass
-            Weight of the rows learnt at the node or below it, without and with what the node
-            inherited.
+            Weight of the rows learnt at the node or below it, without and with inherited mass.
         n_classes, majority_class, impurity
-            Classes with mass, the heaviest of them, and Gini impurity: of the leaf, or of all
-            leaves below the node together.
+            Classes with mass, the heaviest of them, and Gini impurity, of the leaf or of all leaves
+            below the node together.
         nbytes
-            Bytes of what the cells of those leaves hold.
+            Bytes of the class statistics of those leaves.
         gain, seen
-            Gain of the split, and rows that the model had learnt when it was made; NaN and 0 at a
+            Gain of the split, and number of rows learnt by the model before it; NaN and 0 at a
             leaf.
         rule
-            Conditions on the way from the root, joined by "and".
+            Conditions on the path from the root, joined by "and".
 
     Raises
     ------

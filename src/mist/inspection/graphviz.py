@@ -1,4 +1,4 @@
-"""A tree as a text in the DOT language, which Graphviz draws."""
+"""A tree as text in the DOT language, for Graphviz."""
 
 from __future__ import annotations
 
@@ -32,24 +32,24 @@ def export_graphviz(
 ) -> str:
     r"""Write a tree in the DOT language.
 
-    A node shows its condition, its rows and its heaviest classes with their masses, a split node
-    those of all leaves below it. It is filled in the colour of the heaviest class, which its text
-    names as well. Rows without a value go the way that says so.
+    A node shows its condition, its rows and its heaviest classes with their masses; for a split
+    node these are of all leaves below it. It has the colour of its heaviest class, which its text
+    also names. The edge that rows with a missing value follow is marked.
 
     Parameters
     ----------
     model : MistClassifier
         A fitted tree.
     max_depth : int or None, default=None
-        Deepest nodes to draw; None for all.
+        Depth of the deepest nodes to draw; None means all.
     max_classes : int, default=3
         Classes listed at a node, heaviest first.
 
     Returns
     -------
     str
-        For ``dot -Tsvg``, or ``graphviz.Source``. Names of columns and classes are shown as they
-        are, whatever characters are in them; control characters are written out.
+        Text for ``dot -Tsvg`` or ``graphviz.Source``. Names of columns and classes are escaped, so
+        that any character is shown literally; control characters are written out.
 
     Raises
     ------
@@ -100,7 +100,7 @@ def _title(node: Node, spread: Any, max_depth: int | None) -> str:
 
 
 def _quoted(text: str) -> str:
-    """A string of the DOT language, which knows escapes and HTML entities in its labels."""
+    """Return a quoted DOT string; labels interpret escapes and HTML entities."""
     for character, escape in (("\\", "\\\\"), ("&", "&amp;"), ('"', '\\"'), ("\n", "\\n")):
         text = text.replace(character, escape)
     return f'"{text}"'

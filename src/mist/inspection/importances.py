@@ -1,4 +1,4 @@
-"""How much each column has contributed to the splits."""
+"""Importances of columns: their shares in the gain of the splits."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ Array = np.ndarray[Any, Any]
 
 
 def feature_importances(model: FittedTree) -> Array:
-    """Share of each column in what the splits have gained.
+    """Return the share of each column in the total gain of the splits.
 
-    As in scikit-learn: the sum over the splits by a column of the share of the tree's mass that
-    is at the split, times the gain of the split when it was made; normalised to a sum of 1. The
-    mass at a split is what the node inherited, and all rows that it has passed on since.
+    As in scikit-learn: for each column, the sum over its splits of the share of the tree's mass at
+    the split times the gain when the split was made, normalised to a total of 1. The mass at a
+    split is the mass that the node inherited plus that of all rows it has passed on since.
 
     Parameters
     ----------
@@ -30,13 +30,13 @@ def feature_importances(model: FittedTree) -> Array:
     Returns
     -------
     ndarray of float64, shape (n_features_in_,)
-        At least 0; all are 0 as long as no leaf has split. They tell which columns divide the
-        tree, not which of them its leaves answer from: a leaf looks at all columns.
+        At least 0; all are 0 before the first split. They show which columns divide the tree, not
+        which columns matter to predictions: a leaf uses all columns.
 
     Raises
     ------
     TypeError
-        For a forest, which has the mean of its trees as ``feature_importances_``.
+        For a forest; its ``feature_importances_`` is the mean over its trees.
     NotFittedError
         If nothing was learnt yet.
 
@@ -60,12 +60,12 @@ def feature_importances(model: FittedTree) -> Array:
 
 
 def mean_importances(trees: Iterable[Array], n_features: int) -> Array:
-    """Mean of the importances of several trees; trees without a split are left out.
+    """Return the mean of the importances of several trees, without trees that have no split.
 
     Parameters
     ----------
     trees : iterable of ndarray of float64, shape (n_features,)
-        What `feature_importances` says of each.
+        Results of `feature_importances`.
     n_features : int
         Number of columns.
 

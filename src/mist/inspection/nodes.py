@@ -1,4 +1,4 @@
-"""The nodes of a tree with what is known of each, which tables and drawings are made from."""
+"""The nodes of a tree with their statistics, for tables and drawings."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Node(NamedTuple):
     Attributes
     ----------
     node, parent : int
-        Node ids; the root has no parent, which is -1.
+        Node ids; the parent of the root is -1.
     depth : int
         Distance from the root.
     feature : int
@@ -42,23 +42,23 @@ class Node(NamedTuple):
     left, right : int
         Children; -1 at a leaf.
     missing_left : bool
-        Whether rows without a value in the split column go left: to the heavier child.
+        Whether rows with a missing value in the split column go left, the heavier child.
     rows : float
-        Weight of the rows that were learnt at the node or below it.
+        Weight of the rows learnt at the node or below it.
     mass : float
-        The same with what the node inherited.
+        The same with inherited mass.
     masses : ndarray of float64, shape (n_codes,)
-        Class masses of the leaf, of a split node those of the leaves below it, by class code.
+        Class masses, by class code, of the leaf or of the leaves below a split node.
     leaves : int
         Number of leaves below the node; 1 at a leaf.
     nbytes : int
-        Bytes of what the leaf, or the leaves below, hold.
+        Bytes of the class statistics of these leaves.
     gain : float
-        Gain of the split when it was made; NaN at a leaf, or where it is not known.
+        Gain of the split when it was made; NaN at a leaf or if unknown.
     seen : int
-        Rows that the model had learnt when the node split; 0 at a leaf.
+        Rows learnt by the model before the split; 0 at a leaf.
     path : tuple of str
-        Conditions on the way from the root.
+        Conditions on the path from the root.
     """
 
     node: int
@@ -86,34 +86,34 @@ class Node(NamedTuple):
 
 
 def one_tree(model: Any) -> State:
-    """State of a fitted tree.
+    """Return the state of a fitted tree.
 
     Raises
     ------
     TypeError
-        For a forest, or anything else that is no tree.
+        If `model` is not a tree, but for example a forest.
     NotFittedError
         If nothing was learnt yet.
     """
     if hasattr(type(model), "new_tree"):
         raise TypeError(
-            f"a {type(model).__name__} is many trees, and its answer is the mean of theirs: look "
-            "into one of them, such as forest.trees_[0]"
+            f"a {type(model).__name__} has many trees and predicts their mean: inspect "
+            "one of them, such as forest.trees_[0]"
         )
     if not hasattr(type(model), "split_log_"):
-        raise TypeError(f"a MistClassifier is needed, got {type(model).__name__}")
+        raise TypeError(f"model must be a MistClassifier, got {type(model).__name__}")
     return model._fitted()
 
 
 def labels_of(model: FittedTree) -> list[Any]:
-    """Label of each class code."""
+    """Return the label of each class code."""
     one_tree(model)
     labels: list[Any] = model.classes_[model._labels.columns].tolist()
     return labels
 
 
 def spreads(model: FittedTree) -> Array:
-    """Running standard deviation of every column, in the user's order; 0 if it never varied."""
+    """Return the standard deviation of each column, in the user's order; 0 if constant."""
     state = model._fitted()
     weight = state.tree.nodes.mass[0] if state.missing is None else state.missing.scale
     sums = state.tree.scale[M2]
@@ -123,13 +123,13 @@ def spreads(model: FittedTree) -> Array:
 
 
 def heaviest(node: Node, labels: list[Any], most: int) -> list[tuple[Any, float]]:
-    """Labels and masses of the heaviest classes; of equals, the class that came first."""
+    """Return labels and masses of the heaviest classes; ties go to the class seen first."""
     order = np.argsort(-node.masses, kind="stable")[:most]
     return [(labels[code], float(node.masses[code])) for code in order if node.masses[code] > 0]
 
 
 def nodes_of(model: FittedTree) -> dict[int, Node]:
-    """All nodes by id, parents first and left before right.
+    """Return all nodes by id, parents first and left before right.
 
     Parameters
     ----------
@@ -166,7 +166,7 @@ def nodes_of(model: FittedTree) -> dict[int, Node]:
             rows[node] = state.tree.leaves.rows[leaf]
             nbytes[node] = inspection.leaf_bytes(state, leaf)
             leaves[node] = 1
-        elif node in splits:  # a fork does not know what was learnt before it
+        elif node in splits:  # a fork has no record of earlier splits
             rows[node] += splits[node].rows
         if node > 0:
             for sums in (masses, rows, nbytes, leaves):
@@ -199,14 +199,14 @@ def nodes_of(model: FittedTree) -> dict[int, Node]:
 
 
 def children_within(node: Node, max_depth: int | None) -> tuple[int, ...]:
-    """Children that are shown if a drawing ends at a depth: left and right, or none."""
+    """Return the children that a drawing with a depth limit shows: left and right, or none."""
     deeper = max_depth is None or node.depth < max_depth
     return (node.left, node.right) if deeper and not node.is_leaf else ()
 
 
 def check_limits(max_depth: int | None, max_classes: int) -> None:
-    """Refuse limits of a drawing that leave nothing to draw."""
+    """Refuse limits that leave nothing to draw."""
     if max_depth is not None and max_depth < 0:
-        raise ValueError(f"max_depth={max_depth} must be at least 0, or None for the whole tree")
+        raise ValueError(f"max_depth={max_depth} must be at least 0, or None for the complete tree")
     if max_classes < 1:
         raise ValueError(f"max_classes={max_classes} must be at least 1")

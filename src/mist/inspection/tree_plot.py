@@ -1,4 +1,4 @@
-"""A tree drawn with matplotlib: the root on the left, a line of text for every leaf."""
+"""A tree drawn with matplotlib: the root on the left, one line of text per leaf."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 
 __all__ = ["plot_tree"]
 
-# All in points, for letters of `_LETTERS`; smaller letters make all of them smaller.
+# All in points at the font size `_LETTERS`; they scale with the font size.
 _LETTERS, _LEAST_LETTERS = 10.0, 2.0
 _ROW, _PADDING, _BRANCH, _MARGIN = 23.0, 4.0, 26.0, 10.0
 _LOOSEST = 3.0
-"""Multiple of the least distance between rows, where there is room for more."""
+"""Largest distance between rows, as a multiple of the least."""
 
 _INCH = 72.0
 _WIDEST = 100 * _INCH
@@ -39,7 +39,7 @@ class _Box(NamedTuple):
     text: str
     width: float
     row: float
-    """Rows of leaves above it."""
+    """Number of leaf rows above it."""
 
 
 def plot_tree(
@@ -49,21 +49,20 @@ def plot_tree(
     max_depth: int | None = None,
     max_classes: int = 3,
 ) -> Axes:
-    """Draw a tree, the root on the left and a line for every leaf.
+    """Draw a tree, with the root on the left and one line per leaf.
 
-    A branch upwards is that of values <= the threshold. The heavier of two branches is drawn
-    thicker: that is the one that rows without a value follow. Boxes have the colour of their
-    heaviest class, and leaves say which it is.
+    The upper branch is for values <= the threshold. The heavier branch, which rows with a missing
+    value follow, is thicker. A box has the colour of its heaviest class; leaves also name it.
 
     Parameters
     ----------
     model : MistClassifier
         A fitted tree.
     ax : matplotlib.axes.Axes or None, default=None
-        Where to draw; letters shrink until the tree fits. None makes a figure of the size that
+        Axes to draw on; the font shrinks until the tree fits. None makes a figure of the size that
         the tree needs.
     max_depth : int or None, default=None
-        Deepest nodes to draw; None for all.
+        Depth of the deepest nodes to draw; None means all.
     max_classes : int, default=3
         Classes listed at a leaf with their masses, heaviest first.
 
@@ -77,7 +76,7 @@ def plot_tree(
     ValueError
         If `max_depth` is below 0, or `max_classes` below 1.
     TypeError
-        For a forest, or if `ax` is something else than axes.
+        For a forest, or if `ax` is not axes.
     NotFittedError
         If nothing was learnt yet.
 
@@ -156,7 +155,7 @@ def plot_tree(
 def _boxes(
     model: FittedTree, labels: list[Any], max_depth: int | None, max_classes: int
 ) -> dict[int, _Box]:
-    """What is drawn, by node: a node stands in the middle of its children."""
+    """Return the boxes to draw, by node; a node is in the middle of its children."""
     from mist.plotting.texts import length
 
     nodes, spread = nodes_of(model), spreads(model)
@@ -186,7 +185,7 @@ def _shown(nodes: dict[int, Node], max_depth: int | None) -> Iterator[Node]:
 
 
 def _columns(boxes: dict[int, _Box]) -> list[float]:
-    """Where the boxes of each depth begin: nothing stands behind a leaf, but behind a condition."""
+    """Return the left edge of each depth; only conditions have boxes to their right, not leaves."""
     widths = [0.0] * (1 + max(box.node.depth for box in boxes.values()))
     for box in boxes.values():
         if box.node.left in boxes:
@@ -198,14 +197,14 @@ def _columns(boxes: dict[int, _Box]) -> list[float]:
 
 
 def _page(ax: Axes | None, width: float, height: float) -> tuple[Axes, tuple[float, float]]:
-    """Axes, and their size in points."""
+    """Return the axes and their size in points."""
     from mist.plotting.looks import axes_for
 
     given = ax
     size = (min(points, _WIDEST) / _INCH for points in (width + _MARGIN, height + 2 * _MARGIN))
     ax = axes_for(given, *size)
     if given is None:
-        ax.set_position((0.0, 0.0, 1.0, 1.0))  # and so out of the layout
+        ax.set_position((0.0, 0.0, 1.0, 1.0))  # this also excludes them from the layout
     area = ax.get_window_extent()
     points = _INCH / ax.figure.dpi
     return ax, (area.width * points, area.height * points)

@@ -1,4 +1,4 @@
-"""Names and numbers as texts that are safe to show, and no longer than they need be."""
+"""Numbers as short texts."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ import math
 __all__ = ["count", "nats", "number"]
 
 _DIGITS = 3
-"""Significant digits of a number that is small beside the spread of its column."""
+"""Significant digits of a number that is small compared with the spread of its column."""
 
 _MOST_PLACES = 9
 
 
 def count(value: float) -> str:
-    """Return a weight of rows, with a fraction only if it has one.
+    """Format a weight of rows, with a fraction only if it has one.
 
     Examples
     --------
@@ -26,7 +26,7 @@ def count(value: float) -> str:
 
 
 def nats(evidence: float) -> str:
-    """Return evidence with its sign.
+    """Format evidence with its sign.
 
     Examples
     --------
@@ -37,14 +37,14 @@ def nats(evidence: float) -> str:
 
 
 def number(value: float, spread: float) -> str:
-    """Return a value of a column with the digits that tell it from others of the column.
+    """Format a value with enough digits to distinguish it from other values of its column.
 
     Parameters
     ----------
     value : float
         The value.
     spread : float
-        Standard deviation of the column, 0 if not known.
+        Standard deviation of the column, 0 if unknown.
 
     Examples
     --------

@@ -1,7 +1,7 @@
-"""Every plot of the reports as a function that draws on matplotlib axes and returns them.
+"""Plots of the reports, as functions that draw on matplotlib axes and return them.
 
-Without axes a function makes a figure of pyplot; with axes pyplot is not touched. Texts and lines
-that are no data take the colours of the settings of matplotlib, so that a style of one's own holds.
+Without axes a function makes a pyplot figure; with axes pyplot is not used. Texts and lines that
+are not data have the colours of the matplotlib settings, so that matplotlib styles apply.
 """
 
 from mist.plotting.classes import plot_classes

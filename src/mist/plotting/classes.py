@@ -1,4 +1,4 @@
-"""Plot of labelled rows along their principal components."""
+"""Plot of labelled rows along their first two principal components."""
 
 from __future__ import annotations
 
@@ -26,35 +26,35 @@ def plot_classes(
     seed: int = 0,
     legend: bool = True,
 ) -> Axes:
-    """Draw rows of each class along the first two principal components of all rows.
+    """Draw rows of each class in the plane of the first two principal components of all rows.
 
     Parameters
     ----------
     X : array-like of shape (n_rows, n_columns)
         Finite numbers, at least two rows and two columns.
     y : array-like of shape (n_rows,)
-        Labels. Up to forty classes have a colour and marker of their own.
+        Labels. Up to forty classes have distinct pairs of colour and marker.
     ax : matplotlib.axes.Axes or None, default=None
-        Where to draw; None makes a figure of pyplot.
+        Axes to draw on; None makes a pyplot figure.
     rows_per_class : int, default=50
-        Rows that are drawn of each class, chosen at random.
+        Number of rows to draw of each class, chosen at random.
     seed : int, default=0
-        Of that choice.
+        Seed of that choice.
     legend : bool, default=True
         Whether to name the classes in a legend.
 
     Returns
     -------
     matplotlib.axes.Axes
-        What was drawn on. It shows the middle 98 % of all rows: a few rows far out would leave the
-        rest one dot.
+        The axes, limited to the middle 98 % of all rows, so that outliers do not shrink the rest to
+        one dot.
 
     Raises
     ------
     TypeError
         If `ax` is neither axes nor None.
     ValueError
-        If `X` has too few rows or columns or is not finite, or `y` is not as long.
+        If `X` has too few rows or columns or is not finite, or `y` has another length.
 
     Examples
     --------
@@ -68,7 +68,7 @@ def plot_classes(
     rows, labels = np.asarray(X, dtype=np.float64), np.asarray(y)
     if rows.ndim != 2 or min(rows.shape) < 2 or labels.shape != rows.shape[:1]:
         raise ValueError(
-            "X must have two rows and columns or more and y a label for each row, got shapes "
+            "X must have at least two rows and columns, and y a label for each row, got shapes "
             f"{rows.shape} and {labels.shape}"
         )
     if not np.isfinite(rows).all():

@@ -1,4 +1,4 @@
-"""Plots of figures over the stream, as means over seeds."""
+"""Plots of measures over the stream, as means over seeds."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _MOST_POINTS = 200
 
 @dataclass(frozen=True, eq=False)
 class Curve:
-    """A figure over the stream: mean and spread over seeds.
+    """A measure over the stream: mean and spread over seeds.
 
     Examples
     --------
@@ -34,13 +34,13 @@ class Curve:
     """Name of the method."""
 
     rows: NDArray[np.float64]
-    """Rows learnt, rising."""
+    """Rows learnt, increasing."""
 
     mean: NDArray[np.float64]
-    """Mean over seeds, one a row."""
+    """Mean over seeds, one for each entry of `rows`."""
 
     spread: NDArray[np.float64]
-    """Population standard deviation over seeds, one a row."""
+    """Population standard deviation over seeds, one for each entry of `rows`."""
 
 
 def average_curves(title: str, runs: Sequence[tuple[ArrayLike, ArrayLike]]) -> Curve | None:
@@ -51,13 +51,13 @@ def average_curves(title: str, runs: Sequence[tuple[ArrayLike, ArrayLike]]) -> C
     title : str
         Name of the method.
     runs : sequence of tuple of array-like
-        Rows learnt and figures there, a pair a seed. Figures that are not finite are left out;
-        where seeds have been measured at different rows, figures in between are interpolated.
+        One pair per seed: rows learnt, and values at these rows. Values that are not finite are
+        left out; if seeds were measured at different rows, values are interpolated.
 
     Returns
     -------
     Curve or None
-        At the rows of the first seed, a few hundred at most; None without any figure.
+        The curve at the rows of the first seed, at most 200 of them; None if there is no value.
 
     Examples
     --------
@@ -91,36 +91,36 @@ def plot_curves(
     share: bool = True,
     legend: bool = True,
 ) -> Axes:
-    """Draw means over the stream with bands of one standard deviation to either side.
+    """Draw means over the stream with bands of one standard deviation on either side.
 
     Parameters
     ----------
     curves : sequence of Curve
-        One a method, at least one.
+        One per method, at least one.
     ax : matplotlib.axes.Axes or None, default=None
-        Where to draw; None makes a figure of pyplot.
+        Axes to draw on; None makes a pyplot figure.
     label : str, default="accuracy"
-        Name of the vertical axis.
+        Label of the y-axis.
     borders : iterable of float, default=()
-        Rows at which a task ends, drawn as dotted lines unless there are very many.
+        Rows at which a task ends, drawn as dotted lines unless there are more than 60.
     dots : bool, default=False
-        Whether to mark the points of the curves, for curves of few points.
+        Whether to mark the points of the curves, for curves with few points.
     share : bool, default=True
-        Whether the figures are shares, so that the vertical axis goes from 0 to 1.
+        Whether the values are shares, so that the y-axis goes from 0 to 1.
     legend : bool, default=True
         Whether to name the methods in a legend.
 
     Returns
     -------
     matplotlib.axes.Axes
-        What was drawn on, rows learnt to the right.
+        The axes, with rows learnt on the x-axis.
 
     Raises
     ------
     TypeError
         If `ax` is neither axes nor None.
     ValueError
-        If there is no curve.
+        If `curves` is empty.
 
     Examples
     --------
@@ -131,7 +131,7 @@ def plot_curves(
     ((np.float64(0.0), np.float64(20.0)), 'accuracy', 'SLDA')
     """
     if not curves:
-        raise ValueError("a plot of curves needs at least one curve")
+        raise ValueError("curves is empty: give at least one curve to draw")
     ax = axes_for(ax)
     for curve, line in zip(curves, line_styles(len(curves)), strict=True):
         low, high = curve.mean - curve.spread, curve.mean + curve.spread
@@ -139,7 +139,7 @@ def plot_curves(
             ax.fill_between(
                 curve.rows,
                 np.maximum(low, 0),
-                # A share is none above 1; other figures have no end.
+                # Shares end at 1; other values have no upper limit.
                 np.minimum(high, 1) if share else high,
                 color=line["color"],
                 alpha=0.16,

@@ -1,4 +1,4 @@
-"""What all plots share: colours, dashes and markers, and the axes they are drawn on."""
+"""Common style of all plots: colours, dashes and markers, and the axes to draw on."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ if TYPE_CHECKING:
 __all__ = ["MARKERS", "PALETTE", "axes_for", "ink", "line_styles", "mark_rows", "names_as_they_are"]
 
 PALETTE = ("#1563e6", "#e07000", "#0aa37a", "#a377b2", "#9c5a30")
-"""Told apart by people with any kind of colour vision and legible on white and near-black."""
+"""Distinct with any kind of colour vision, and legible on white and near-black."""
 
 MARKERS = ("o", "s", "^", "D", "v", "P", "*", "X")
-"""Told apart by their outline alone."""
+"""Distinct by outline alone."""
 
-# They say once more what the colours say, for print without colours. One more than colours, so
-# that a colour comes back with another dash, until all pairs of the two have been used.
+# Dashes repeat the information of colours, for print without colours. There is one more dash than
+# colours, so that a colour repeats with another dash until all pairs are used.
 _DASHES = (
     "-",
     (0, (6, 2)),
@@ -34,10 +34,9 @@ _MOST_BORDER_LABELS = 24
 
 
 def line_styles(n_lines: int) -> Iterator[dict[str, Any]]:
-    """Yield colours, dashes and markers that tell lines apart.
+    """Yield colours, dashes and markers that distinguish lines, also without colours.
 
-    Up to six lines differ in their dashes, further ones in dashes and markers together, so that
-    they can be told apart without colours.
+    Up to six lines differ in their dashes, further lines in dashes and markers together.
 
     Parameters
     ----------
@@ -61,20 +60,20 @@ def line_styles(n_lines: int) -> Iterator[dict[str, Any]]:
             "linewidth": 1.8,
         }
         if i >= len(_DASHES):
-            # The first marker is for plots that mark every point of their lines.
+            # The first marker is reserved for plots that mark every point of their lines.
             marker = MARKERS[1 + (i // len(_DASHES) - 1) % (len(MARKERS) - 1)]
-            # Shares of the width: a curve of many points is not to be a row of markers.
+            # Shares of the width, so that a curve with many points is not a row of markers.
             line |= {"marker": marker, "markersize": 5, "markevery": (0.01 * (i % 6), 0.1)}
         yield line
 
 
 def ink() -> Any:
-    """Return the colour of texts, which lines that are no data take as well.
+    """Return the colour of texts, and of lines that are not data.
 
     Returns
     -------
     colour
-        That of the settings of matplotlib.
+        The text colour of the matplotlib settings.
 
     Examples
     --------
@@ -90,14 +89,9 @@ def ink() -> Any:
 
 @contextmanager
 def names_as_they_are() -> Iterator[None]:
-    """Draw the names of classes, models and files as texts, whatever dollar signs are in them.
+    """Draw texts literally: dollar signs in names do not start formulas.
 
-    Also serves as a decorator.
-
-    Yields
-    ------
-    None
-        Nothing.
+    Can also be used as a decorator.
 
     Examples
     --------
@@ -113,24 +107,23 @@ def names_as_they_are() -> Iterator[None]:
 
 
 def axes_for(ax: Axes | None, width: float = 6.4, height: float = 3.6) -> Axes:
-    """Return the axes that were given, or those of a new figure of pyplot.
+    """Return the given axes, or those of a new pyplot figure.
 
     Parameters
     ----------
     ax : matplotlib.axes.Axes or None
-        Where to draw.
+        The given axes.
     width, height : float
-        Of a new figure, in inches.
+        Size of a new figure, in inches.
 
     Returns
     -------
     matplotlib.axes.Axes
-        Where to draw.
 
     Raises
     ------
     TypeError
-        If `ax` is something else, such as a figure or the array of its axes.
+        If `ax` has another type, such as a figure or an array of axes.
 
     Examples
     --------
@@ -159,19 +152,19 @@ def axes_for(ax: Axes | None, width: float = 6.4, height: float = 3.6) -> Axes:
 def mark_rows(
     ax: Axes, n_rows: float, borders: Iterable[float], labels: Sequence[str] = ()
 ) -> None:
-    """Make the horizontal axis one of rows learnt, and mark rows at which something new begins.
+    """Set up the x-axis for rows learnt, and mark borders.
 
     Parameters
     ----------
     ax : matplotlib.axes.Axes
         A plot over the stream.
     n_rows : float
-        Where the axis ends.
+        End of the axis.
     borders : iterable of float
-        Rows to be marked with dotted lines, unless they are very many.
+        Rows to mark with dotted lines; none are drawn if there are more than 60.
     labels : sequence of str, default=()
-        What begins there, a text each, or nothing; texts without room are left out,
-        and all of them if they are many.
+        One label for each border, or none; labels that do not fit are left out, and all labels if
+        there are more than 24 borders.
 
     Examples
     --------
@@ -193,7 +186,7 @@ def mark_rows(
         return
     last = -float("inf")
     for border, label in zip(borders, map(short, labels), strict=False):
-        # A label too close to its left neighbour would be printed over it.
+        # A label too close to its left neighbour would overlap it.
         if border - last < 0.012 * n_rows * (len(label) + 1):
             continue
         last = border

@@ -1,4 +1,4 @@
-"""Heat maps of shares."""
+"""Heat maps of shares between 0 and 1."""
 
 from __future__ import annotations
 
@@ -17,31 +17,31 @@ if TYPE_CHECKING:
 __all__ = ["add_colour_bar", "draw_shares", "heat_map_height", "plot_tasks"]
 
 _SHADES = ("#f3e9dc", "#9cc3e6", "#0f3d75")
-"""From pale to dark: also without colours the order is that of the shares."""
+"""From pale to dark, so that the order is visible without colours."""
 
 _DARK, _PALE, _SWITCH = "#010101", "white", 0.775
-"""Colours of numbers up to that share and above: no other choice is legible on every shade."""
+"""Colours of numbers up to the share `_SWITCH` and above it, legible on every shade."""
 
 _LINE_HEIGHT = 0.24
 _MOST_WRITTEN_TASKS = 14
 
 
 def draw_shares(ax: Axes, shares: NDArray[np.float64], letters: float | None) -> Any:
-    """Draw a matrix of shares as a heat map, the first row on top.
+    """Draw a matrix of shares as a heat map, with the first row on top.
 
     Parameters
     ----------
     ax : matplotlib.axes.Axes
-        Where to draw; cell (i, j) is centred at ``(j + 0.5, i + 0.5)``.
+        Axes to draw on; cell (i, j) is centred at ``(j + 0.5, i + 0.5)``.
     shares : ndarray of shape (n, m)
-        Numbers from 0 to 1; cells of NaN stay empty.
+        Numbers from 0 to 1; cells with NaN stay empty.
     letters : float or None
-        Size in points of the numbers written into the cells; None writes none.
+        Font size, in points, of the numbers in the cells; None writes no numbers.
 
     Returns
     -------
     matplotlib.collections.QuadMesh
-        For a colour bar.
+        The heat map, for `add_colour_bar`.
 
     Examples
     --------
@@ -80,16 +80,16 @@ def draw_shares(ax: Axes, shares: NDArray[np.float64], letters: float | None) ->
 
 
 def add_colour_bar(mesh: Any, ax: Axes | Sequence[Axes], **options: Any) -> None:
-    """Put the scale of a heat map beside it.
+    """Add a colour bar to a heat map.
 
     Parameters
     ----------
     mesh : matplotlib.collections.QuadMesh
-        What `draw_shares` returned.
+        Result of `draw_shares`.
     ax : matplotlib.axes.Axes or sequence of them
-        The plots it is for.
+        Axes that the bar belongs to.
     **options
-        For ``Figure.colorbar``.
+        Options of ``Figure.colorbar``.
 
     Examples
     --------
@@ -107,7 +107,7 @@ def add_colour_bar(mesh: Any, ax: Axes | Sequence[Axes], **options: Any) -> None
 
 
 def heat_map_height(n_lines: int) -> float:
-    """Return the height that `plot_tasks` needs.
+    """Return the figure height for `plot_tasks`.
 
     Parameters
     ----------
@@ -117,7 +117,7 @@ def heat_map_height(n_lines: int) -> float:
     Returns
     -------
     float
-        Of the figure, in inches.
+        Height in inches.
 
     Examples
     --------
@@ -138,23 +138,23 @@ def plot_tasks(
     titles : sequence of str
         Names of the methods, at least one.
     shares : array-like of shape (n_methods, n_tasks)
-        Accuracies from 0 to 1; NaN where there is none.
+        Accuracies from 0 to 1, or NaN.
     ax : matplotlib.axes.Axes or None, default=None
-        Where to draw; None makes a figure of pyplot.
+        Axes to draw on; None makes a pyplot figure.
     colorbar : bool, default=True
-        Whether to put a scale of the shades beside it.
+        Whether to add a colour bar.
 
     Returns
     -------
     matplotlib.axes.Axes
-        What was drawn on: tasks to the right, methods downwards.
+        The axes: tasks on the x-axis, methods on the y-axis, the first on top.
 
     Raises
     ------
     TypeError
         If `ax` is neither axes nor None.
     ValueError
-        If there is nothing to draw, or the shapes do not fit.
+        If `shares` is empty, or its shape does not match `titles`.
 
     Examples
     --------
@@ -167,7 +167,7 @@ def plot_tasks(
     matrix = np.asarray(shares, dtype=np.float64)
     if matrix.ndim != 2 or matrix.size == 0 or len(matrix) != len(titles):
         raise ValueError(
-            f"a heat map of {len(titles)} methods cannot be drawn from shape {matrix.shape}"
+            f"shares must have one row for each of the {len(titles)} titles, got {matrix.shape}"
         )
     n_methods, n_tasks = matrix.shape
     ax = axes_for(ax, 9.0, heat_map_height(n_methods))

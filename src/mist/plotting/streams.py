@@ -1,4 +1,4 @@
-"""Plots of runs over a stream: accuracy, growth, and what was forgotten."""
+"""Plots of runs over a stream: accuracy, growth and forgetting."""
 
 from __future__ import annotations
 
@@ -38,35 +38,35 @@ def plot_accuracy(
     border_labels: Sequence[str] = (),
     legend: bool = True,
 ) -> Axes:
-    """Draw prequential accuracy over the stream, one line a model.
+    """Draw prequential accuracy over the stream, one line per model.
 
-    Every point is the mean over the rows before it, each predicted before it was learnt: as many
-    as `mist.evaluation.metrics.window_length` says.
+    Each row is predicted before it is learnt. A point is the mean over the last rows, with the
+    window of `mist.evaluation.metrics.window_length`.
 
     Parameters
     ----------
     results : StreamResult or sequence of StreamResult
         Runs over the same stream, at least one.
     ax : matplotlib.axes.Axes or None, default=None
-        Where to draw; None makes a figure of pyplot.
+        Axes to draw on; None makes a pyplot figure.
     borders : iterable of float or None, default=None
-        Rows to be marked with dotted lines; None stands for the ends of tasks.
+        Rows to mark with dotted lines; None means the ends of tasks.
     border_labels : sequence of str, default=()
-        What begins there, a text each; empty for no texts.
+        One label for each border, or empty for no labels.
     legend : bool, default=True
         Whether to name the models in a legend.
 
     Returns
     -------
     matplotlib.axes.Axes
-        What was drawn on: rows learnt to the right, accuracies from 0 to 1.
+        The axes: rows learnt on the x-axis, accuracy from 0 to 1 on the y-axis.
 
     Raises
     ------
     TypeError
         If `ax` is neither axes nor None.
     ValueError
-        If there is no result.
+        If `results` is empty.
 
     Examples
     --------
@@ -101,7 +101,7 @@ def plot_growth(
     border_labels: Sequence[str] = (),
     legend: bool = True,
 ) -> Axes:
-    """Draw the number of leaves over the stream, one line a model.
+    """Draw the number of leaves over the stream, one line per model.
 
     Parameters
     ----------
@@ -111,14 +111,14 @@ def plot_growth(
     Returns
     -------
     matplotlib.axes.Axes
-        What was drawn on: rows learnt to the right, leaves upwards.
+        The axes: rows learnt on the x-axis, leaves on the y-axis.
 
     Raises
     ------
     TypeError
         If `ax` is neither axes nor None.
     ValueError
-        If there is no result.
+        If `results` is empty.
 
     Examples
     --------
@@ -155,22 +155,22 @@ def plot_accuracy_matrix(
 ) -> Axes:
     """Draw the accuracy on each task after each task as a heat map.
 
-    A column that pales downwards is a task being forgotten.
+    A column that gets paler downwards shows a task that is forgotten.
 
     Parameters
     ----------
     result : StreamResult or array-like of shape (n_tasks, n_tasks)
-        A run, or an accuracy matrix such as `mist.evaluation.StreamResult.accuracy_matrix`: row i
-        has the accuracies after task i, column j those on task j, NaN where there is none.
+        A run, or an accuracy matrix such as `mist.evaluation.StreamResult.accuracy_matrix`: entry
+        (i, j) is the accuracy on task j after task i, or NaN.
     ax : matplotlib.axes.Axes or None, default=None
-        Where to draw; None makes a figure of pyplot.
+        Axes to draw on; None makes a pyplot figure.
     colorbar : bool, default=True
-        Whether to put a scale of the shades beside it.
+        Whether to add a colour bar.
 
     Returns
     -------
     matplotlib.axes.Axes
-        What was drawn on. Cell (i, j) is centred at ``(j + 0.5, i + 0.5)``.
+        The axes. Cell (i, j) is centred at ``(j + 0.5, i + 0.5)``.
 
     Raises
     ------
@@ -207,23 +207,23 @@ def plot_accuracy_matrix(
 def plot_forgetting(
     result: StreamResult | ArrayLike, ax: Axes | None = None, *, legend: bool = True
 ) -> Axes:
-    """Draw how the accuracy on each task changes while further tasks are learnt, one line a task.
+    """Draw the accuracy on each task while further tasks are learnt, one line per task.
 
-    A line that falls is a task being forgotten.
+    A falling line shows a task that is forgotten.
 
     Parameters
     ----------
     result : StreamResult or array-like of shape (n_tasks, n_tasks)
         As for `plot_accuracy_matrix`.
     ax : matplotlib.axes.Axes or None, default=None
-        Where to draw; None makes a figure of pyplot.
+        Axes to draw on; None makes a pyplot figure.
     legend : bool, default=True
         Whether to name the tasks in a legend.
 
     Returns
     -------
     matplotlib.axes.Axes
-        What was drawn on: tasks learnt to the right, accuracies from 0 to 1.
+        The axes: tasks learnt on the x-axis, accuracy from 0 to 1 on the y-axis.
 
     Raises
     ------
@@ -258,7 +258,7 @@ def plot_forgetting(
 def _several(results: StreamResult | Sequence[StreamResult]) -> list[StreamResult]:
     runs = [results] if isinstance(results, StreamResult) else list(results)
     if not runs:
-        raise ValueError("there is nothing to draw: results is empty")
+        raise ValueError("results is empty: give at least one run to draw")
     return runs
 
 
@@ -267,14 +267,14 @@ def _matrix_of(result: StreamResult | ArrayLike) -> NDArray[np.float64]:
     matrix = np.asarray(given, dtype=np.float64)
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or matrix.size == 0:
         raise ValueError(
-            "an accuracy matrix has a row and a column for each task, at least one, got shape "
+            "an accuracy matrix must have a row and a column per task, at least one, got shape "
             f"{matrix.shape}: evaluate on held-out rows of tasks"
         )
     return matrix
 
 
 def _windowed(run: StreamResult) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    # Only the points that are drawn: a cumulative sum would cost 8 bytes for each row.
+    # Only the drawn points are computed: a cumulative sum would take 8 bytes per row.
     correct, each = run.correct, run.rows_per_answer
     window = max(1, window_length(run.n_rows) // each)
     ends = np.unique(

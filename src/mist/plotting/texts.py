@@ -1,4 +1,4 @@
-"""Room that texts take."""
+"""Texts in plots: size, shortening and length."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from mist.texts import printable
 
 __all__ = ["LINE", "SMALL", "TEXT", "flat", "length", "short"]
 
-# Lengths are in inches, sizes of letters in points.
+# Lengths are in inches, font sizes in points.
 LINE = 0.2
 """Height of a line."""
 
 SMALL = 8.5
 _LETTERS = 9.5
 TEXT: dict[str, Any] = {"fontsize": _LETTERS, "va": "center_baseline"}
-"""How names are written."""
+"""Text properties of names."""
 
 
 def flat(title: str) -> str:
@@ -24,12 +24,11 @@ def flat(title: str) -> str:
     Parameters
     ----------
     title : str
-        A name.
 
     Returns
     -------
     str
-        With one space for any run of blanks and line ends, other control characters written out.
+        The name with single spaces for white space, and other control characters written out.
 
     Examples
     --------
@@ -45,14 +44,13 @@ def short(name: str, most: int = 40) -> str:
     Parameters
     ----------
     name : str
-        A name.
     most : int, default=40
-        Characters that there is room for.
+        Most characters.
 
     Returns
     -------
     str
-        The name on one line, or its ends around three dots.
+        The name on one line, or its two ends around an ellipsis.
 
     Examples
     --------
@@ -65,19 +63,19 @@ def short(name: str, most: int = 40) -> str:
 
 
 def length(text: str, letters: float = _LETTERS) -> float:
-    """Return the room that a text takes in the font of the drawing.
+    """Return the length of a text in the font of the drawing.
 
     Parameters
     ----------
     text : str
         One line.
     letters : float, default=9.5
-        Size in points.
+        Font size in points.
 
     Returns
     -------
     float
-        In inches.
+        Length in inches.
 
     Examples
     --------

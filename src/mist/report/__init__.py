@@ -1,4 +1,4 @@
-"""Results as a table and as one self-contained HTML page."""
+"""Results as a table and as a self-contained HTML page."""
 
 from mist.report.page import Section, render_page
 from mist.report.summary import HEADINGS, summarise

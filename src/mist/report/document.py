@@ -1,4 +1,4 @@
-"""What all pages share: from template to text, drawings in the page, versions in the footer."""
+"""Common parts of all pages: rendering of templates, embedded drawings, versions."""
 
 from __future__ import annotations
 
@@ -27,21 +27,21 @@ _SCRIPT = "report/sort.js"
 def render(
     template: str, *, packages: Sequence[str] = (), made: datetime | None = None, **values: Any
 ) -> str:
-    """Fill in a template of this package or others; every text among the values is escaped.
+    """Render a template of this package or others; all texts in the values are escaped.
 
-    The only script of a page sorts its tables. A policy in its head forbids all others, and
-    everything from elsewhere, should a text ever come through unescaped.
+    The only script of a page sorts its tables. A content security policy in the head forbids other
+    scripts and external resources, in case a text is ever left unescaped.
 
     Parameters
     ----------
     template : str
-        Its path below the package, such as ``"report/page.html.j2"``.
+        Path of the template in the package, such as ``"report/page.html.j2"``.
     packages : sequence of str, default=()
-        Other packages that templates are looked for in first.
+        Other packages that are searched for the template first.
     made : datetime or None, default=None
-        When the page was made, for the footer; None stands for now.
+        Time for the footer; None means now.
     **values
-        What the template names.
+        Variables of the template.
 
     Returns
     -------
@@ -71,26 +71,26 @@ def render(
 
 
 def _hash(script: str) -> str:
-    """How a content security policy names a script: no other one is run."""
+    """Return the hash by which a content security policy allows a script."""
     return f"sha256-{b64encode(sha256(script.encode()).digest()).decode()}"
 
 
 def embed(svg: str, prefix: str, alt: str) -> Markup:
-    """Prepare a drawing for a page that holds others.
+    """Prepare a drawing for a page with several drawings.
 
     Parameters
     ----------
     svg : str
         An ``<svg>`` element.
     prefix : str
-        Set before its ids, which would clash with those of other drawings.
+        Prefix for its ids, which could clash with those of other drawings.
     alt : str
-        What the drawing shows, for people who do not see it.
+        Alternative text for screen readers.
 
     Returns
     -------
     Markup
-        The drawing, not to be escaped any more.
+        The drawing, marked as safe.
 
     Examples
     --------
@@ -103,14 +103,14 @@ def embed(svg: str, prefix: str, alt: str) -> Markup:
         named = re.sub(r'\bid="', f'id="{prefix}-', tag[0])
         return re.sub(r'(href="|url\()#', rf"\1#{prefix}-", named)
 
-    # In tags only: the texts between them are nobody's ids.
+    # In tags only, as texts between tags have no ids.
     svg = re.sub(r"<[^>]*>", rename, svg)
     opening = f'<svg role="img" aria-label="{escape(alt)}" '
     return Markup(svg.replace("<svg ", opening, 1))
 
 
 def versions() -> list[tuple[str, str]]:
-    """Return the versions of this package, Python and the libraries that are installed.
+    """Return the versions of this package, Python and installed libraries.
 
     Returns
     -------
@@ -132,17 +132,15 @@ def versions() -> list[tuple[str, str]]:
 
 
 def write_setting(value: Any) -> str:
-    """Write the value of a parameter, a long list as its length.
+    """Format the value of a parameter; a long list is replaced by its length.
 
     Parameters
     ----------
     value : object
-        The value.
 
     Returns
     -------
     str
-        Its text.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The plots of the report as SVG texts that take their ink from the page around them."""
+"""The plots of the report as SVG texts in the text colour of the page."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ __all__ = ["accuracy_svg", "growth_svg", "matrices_svg"]
 def accuracy_svg(
     results: Sequence[StreamResult], borders: NDArray[Any], labels: Sequence[str]
 ) -> str:
-    """Draw windowed prequential accuracy over the stream, one line a model.
+    """Draw windowed prequential accuracy over the stream, one line per model.
 
     Parameters
     ----------
     results : sequence of StreamResult
         Runs over the same stream.
     borders : ndarray
-        Rows at which something new begins.
+        Rows at which a task or class begins.
     labels : sequence of str
-        What begins there.
+        One label for each border.
 
     Returns
     -------
@@ -44,7 +44,7 @@ def accuracy_svg(
 def growth_svg(
     results: Sequence[StreamResult], borders: NDArray[Any], labels: Sequence[str]
 ) -> str:
-    """Draw the number of leaves over the stream, one line a model.
+    """Draw the number of leaves over the stream, one line per model.
 
     Parameters
     ----------
@@ -89,7 +89,7 @@ def matrices_svg(results: Sequence[StreamResult]) -> str:
     """
     from matplotlib.figure import Figure
 
-    across = 3  # also for fewer models, so that all panels are of one size
+    across = 3  # also for fewer models, so that all panels have the same size
     down = math.ceil(len(results) / across)
     figure = Figure(figsize=(WIDTH, 3.1 * down), layout="constrained")
     panels = figure.subplots(down, across, squeeze=False).ravel()

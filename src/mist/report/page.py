@@ -1,4 +1,4 @@
-"""One self-contained HTML page: summary, plots, settings and versions."""
+"""Report as one self-contained HTML page: summary, plots, settings and versions."""
 
 from __future__ import annotations
 
@@ -34,16 +34,16 @@ class Section:
     """Name of the data set."""
 
     description: str
-    """One sentence on where it comes from and how large it is."""
+    """One sentence about its source and size."""
 
     results: Sequence[StreamResult]
-    """One run a model, at least one, all over the same stream."""
+    """One run per model, at least one, all over the same stream."""
 
     borders: NDArray[np.int64]
-    """Rows at which something new begins, for the plots over the stream."""
+    """Rows at which a task or class begins, for the plots over the stream."""
 
     border_labels: Sequence[str]
-    """What begins there, one text a border."""
+    """One label for each border."""
 
 
 @dataclass(frozen=True)
@@ -61,16 +61,16 @@ def render_page(
 ) -> str:
     """Return the report as one HTML text that needs no other file.
 
-    Its one script sorts tables; where scripts are not allowed they stay as they are.
+    Its only script sorts tables; without scripts the tables are static.
 
     Parameters
     ----------
     title : str
         Heading of the page.
     intro : str
-        A sentence or two below it.
+        A sentence or two below the heading.
     sections : sequence of Section
-        One a data set, at least one.
+        One per data set, at least one.
     settings : mapping of str to mapping
         For each model, its parameters and their values.
 
@@ -82,7 +82,7 @@ def render_page(
     Raises
     ------
     ValueError
-        If there is no section, or a section has no result.
+        If there is no section, or a section without results.
     """
     if not sections or any(not section.results for section in sections):
         raise ValueError("a report needs at least one data set with one result")
@@ -138,7 +138,7 @@ def _plots(section: Section, number: int) -> list[_Plot]:
         ),
         "Leaves after each chunk of rows."
         + (
-            " No split passed its test here: every tree stayed a single leaf."
+            " No split passed its test here: every tree is still a single leaf."
             if all(r.leaves_curve[-1] == 1 for r in results)
             else ""
         ),
@@ -154,11 +154,11 @@ def _plots(section: Section, number: int) -> list[_Plot]:
         embed(
             matrices_svg(results),
             f"s{number}m",
-            f"Heat maps of the accuracy matrix on {section.dataset}, one a model. "
+            f"Heat maps of the accuracy matrix on {section.dataset}, one per model. "
             f"After the last task, task by task: {last}.",
         ),
         "Accuracy on the held-out rows of each task (column) after each task was learnt (row). "
-        "A column that pales downwards is a task being forgotten.",
+        "A column that gets paler downwards shows a task that is forgotten.",
     )
     return [accuracy, matrices, growth]
 

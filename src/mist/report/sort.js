@@ -1,6 +1,6 @@
 "use strict";
-// A click on a heading sorts its table: upwards, downwards, as it was. Without this script the
-// tables are plain ones.
+// A click on a heading sorts its table: ascending, descending, original order. Without this script
+// the tables are static.
 (() => {
   const NUMBER = /^[<>≤≥~≈\s]*([-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?)/i;
   const MISSING = /^[-–—]?$/;
@@ -11,7 +11,7 @@
     return found ? Number(found[1]) : null;
   };
 
-  // The keys of a column; null is missing. It holds numbers if at least half of what is there does.
+  // The sort keys of a column; null is missing. Numbers if at least half of the known cells are.
   const keysOf = (rows, column) => {
     const texts = rows.map((row) => row.cells[column].textContent.trim());
     const numbers = texts.map(read);
@@ -27,7 +27,7 @@
     const keys = new Map();
     keysOf(rows, column).forEach((key, i) => keys.set(rows[i], key));
     const sign = direction === "ascending" ? 1 : -1;
-    // Missing ones come last either way, and rows alike stay as they are.
+    // Missing keys come last in both directions, and equal rows keep their order.
     return [...rows].sort((first, second) => {
       const [a, b] = [keys.get(first), keys.get(second)];
       if (a === null || b === null) return (a === null) - (b === null);
@@ -52,7 +52,7 @@
         heading.setAttribute("aria-sort", direction);
         const rows = direction === "none" ? first : order([...body.rows], column, direction);
         body.append(...rows);
-        // Rules between groups of rows mean nothing in another order.
+        // Rules between groups of rows are only meaningful in the original order.
         table.classList.toggle("sorted", direction !== "none");
       });
     });

@@ -1,4 +1,4 @@
-"""What the plots of a page share: ink, size, settings of matplotlib and the way to SVG."""
+"""Common style of the plots of a page: colour, size, matplotlib settings, SVG and PNG output."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from mist.texts import without_controls
 __all__ = ["INK", "WIDTH", "new_figure", "style", "to_png", "to_svg"]
 
 INK = "#0a0b0c"
-"""Stands for the text colour of the page: replaced by ``currentColor`` in the SVG."""
+"""Placeholder of the text colour of the page; replaced by ``currentColor`` in the SVG."""
 
 WIDTH = 9.0
 """Width of a plot, in inches."""
@@ -28,14 +28,9 @@ WIDTH = 9.0
 
 @contextmanager
 def style() -> Iterator[None]:
-    """Set matplotlib up for plots of a page, for as long as the context lasts.
+    """Set up matplotlib for plots of a page, within a context.
 
-    Also serves as a decorator: what a plot adds later has to be drawn in the same style.
-
-    Yields
-    ------
-    None
-        Nothing.
+    Can also be used as a decorator, as later additions to a plot need the same style.
 
     Examples
     --------
@@ -71,12 +66,12 @@ def style() -> Iterator[None]:
 
 
 def new_figure(height: float) -> tuple[Figure, Axes]:
-    """Return a figure over the whole width with one plot and faint horizontal lines.
+    """Return a figure of the full width with one plot and faint horizontal lines.
 
     Parameters
     ----------
     height : float
-        In inches.
+        Height in inches.
 
     Returns
     -------
@@ -106,14 +101,14 @@ def to_svg(figure: Figure, ink: str = "currentColor") -> str:
     Parameters
     ----------
     figure : matplotlib.figure.Figure
-        Drawn within `style`.
+        Figure drawn within `style`.
     ink : str, default="currentColor"
-        Colour of texts and axes: that of the page, which a file of its own does not have.
+        Colour of texts and axes. The default is that of the page; a separate file needs another.
 
     Returns
     -------
     str
-        An ``<svg>`` element as wide as the page lets it be.
+        An ``<svg>`` element whose width is set by the page.
 
     Examples
     --------
@@ -127,14 +122,14 @@ def to_svg(figure: Figure, ink: str = "currentColor") -> str:
     figure.savefig(out, format="svg", metadata=nothing)
     svg = out.getvalue()
     svg = svg[svg.index("<svg") :].replace(INK, ink)
-    # XML may not hold control characters, which names of users can have.
+    # XML must not have control characters, which names from users may have.
     svg = without_controls(svg)
-    # The page decides on the width; the drawing keeps its proportions.
+    # The page sets the width; the drawing keeps its proportions.
     return re.sub(r'(<svg [^>]*?)\s(?:width|height)="[^"]*pt"', r"\1", svg, count=1)
 
 
 def to_png(figure: Figure, path: Path) -> None:
-    """Write a figure as a picture on white.
+    """Write a figure as a PNG file with a white background.
 
     Parameters
     ----------
@@ -146,7 +141,7 @@ def to_png(figure: Figure, path: Path) -> None:
     Raises
     ------
     OSError
-        If it cannot be written; an earlier file is then as it was.
+        If the file cannot be written; an existing file is then unchanged.
 
     Examples
     --------
@@ -157,5 +152,5 @@ def to_png(figure: Figure, path: Path) -> None:
     b'PNG'
     """
     with replacing(path) as file:
-        # No version of a library in the file: the same figure gives the same bytes.
+        # Without the version of matplotlib the same figure gives the same bytes.
         figure.savefig(file, format="png", dpi=150, facecolor="white", metadata={"Software": None})

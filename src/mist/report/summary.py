@@ -1,4 +1,4 @@
-"""The summary table: one line a run, the same on the terminal and on the page."""
+"""The summary table, one line per run, for the terminal and the page."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def summarise(result: StreamResult) -> tuple[str, ...]:
     Parameters
     ----------
     result : StreamResult
-        One run. A measure that is NaN, and a model without leaves or size, get a dash.
+        One run. A NaN measure, or a model without leaves or size, gets a dash.
 
     Returns
     -------

@@ -33,18 +33,18 @@ class RandomFeatureRLS(rls.RLS):
     r"""Recursive least squares on a random layer that is drawn once and never trained.
 
     The m features of a row are :math:`\max(0, R^\top x + b)` with
-    :math:`R_{jk} \sim N(0, 1 / d)` and :math:`b_k \sim N(0, 1)`; on them runs `RLS`. The
-    layer is meant for columns of about unit scale. `predict_proba` is the softmax of the
-    scores; it is not calibrated.
+    :math:`R_{jk} \sim N(0, 1 / d)` and :math:`b_k \sim N(0, 1)`; `RLS` learns on them. The
+    columns should have about unit scale. `predict_proba` is the softmax of the scores; it is not
+    calibrated.
 
     Parameters
     ----------
     n_features : int, default=1500
-        Number m of random features, 1 or more.
+        Number m of random features, 1 or more. More features cost time and memory.
     ridge : float, default=1.0
         Penalty of the regression, greater than 0.
     random_state : int, RandomState, Generator or None, default=None
-        Seed of the layer; None stands for 0.
+        Seed of the layer; None means 0.
 
     Attributes
     ----------
@@ -55,12 +55,12 @@ class RandomFeatureRLS(rls.RLS):
     feature_names_in_ : ndarray of str, shape (n_features_in_,)
         Column names; only if the rows came with names.
     nbytes : int
-        Exact bytes of the state, random layer included: about 8 m^2.
+        Exact bytes of the state with the random layer: about 8 m^2.
 
     Notes
     -----
-    Learning n rows in one call equals n calls with one row to rounding: the random features
-    of many rows are one matrix product, whose rounding depends on the number of rows.
+    Learning n rows in one call equals n calls with one row up to rounding: the random features
+    are a matrix product, whose rounding depends on the number of rows.
 
     References
     ----------
