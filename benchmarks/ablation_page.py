@@ -11,8 +11,8 @@ from mist_bench import MEASURES, SEEDS, SETTINGS, SUITES, Measure, plan
 from mist_bench.cells import NOTHING, write_figure, write_mean
 from mist_bench.methods import METHODS
 from mist_bench.outcomes import known, title_of
+from mist_bench.result_tables import Table, to_markdown
 from mist_bench.store import read_records
-from mist_bench.tables import Table, to_markdown
 
 SHOWN = {
     "recall": MEASURES["mean_class_recall"],

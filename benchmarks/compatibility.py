@@ -38,10 +38,10 @@ TOOLS = ("hypothesis", "pytest", "pytest-xdist")
 SHOWN = ("numpy", "numba", "llvmlite", "scikit-learn", "scipy", "pandas")
 
 CHOSEN = {
-    "tests/classifier/test_short_way.py": "handles and single rows, which know Numba from inside",
+    "tests/classifier/test_fast_path.py": "handles and single rows, which know Numba from inside",
     "tests/classifier/test_mixture_leaves.py": "mixtures, the default leaves",
     "tests/classifier/test_wide_leaves.py": "leaves of low rank",
-    "tests/classifier/test_trials.py": "splits on trial",
+    "tests/classifier/test_candidate_splits.py": "splits on trial",
     "tests/classifier/test_merge.py": "forks and merging",
     "tests/classifier/test_open_world.py": "scores of novelty",
     "tests/classifier/test_forest.py": "forests, threads of joblib",

@@ -23,7 +23,7 @@ from matplotlib.figure import Figure
 
 from mist.engine.leaves.lowrank import LowRankLeaves
 from mist.presets import make_model
-from mist_bench.tables import Table, to_markdown
+from mist_bench.result_tables import Table, to_markdown
 
 MODEL = "mist"
 MODES = 32

@@ -23,7 +23,7 @@ from mist import MistClassifier
 from mist.datasets import load
 from mist.evaluation import ClassIncrementalStream
 from mist_bench import SEEDS, SETTINGS
-from mist_bench.tables import Table, to_markdown, to_rich
+from mist_bench.result_tables import Table, to_markdown, to_rich
 
 SETS = (
     *("wine", "iris", "digits", "optdigits", "satimage", "pendigits", "letter", "shuttle"),

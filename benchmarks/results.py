@@ -15,15 +15,15 @@ import argparse
 from pathlib import Path
 
 from mist_bench import PROTOCOLS, SUITES, default_methods, plan
-from mist_bench.figures import ranks_svg
+from mist_bench.grid_figures import ranks_svg
 from mist_bench.inventory import dataset_table
 from mist_bench.outcomes import arrange, title_of
 from mist_bench.pairs import pair_tables
 from mist_bench.ranks import critical_difference
+from mist_bench.result_tables import to_markdown
 from mist_bench.scores import rank_tables, ranks_of, scores
 from mist_bench.store import read_records
 from mist_bench.summary import score_tables
-from mist_bench.tables import to_markdown
 from mist_paper.comparison import compare, comparison_tables, figures_of
 
 MEASURES = (

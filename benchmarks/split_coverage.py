@@ -20,7 +20,7 @@ from rich.progress import track
 from mist.engine.betting import BETS, bet, wealth
 from mist.engine.confseq import class_variances, gain_radius, gap_radius
 from mist.engine.criterion import TIE, radius, split_gain
-from mist_bench.tables import Table, to_markdown, to_rich
+from mist_bench.result_tables import Table, to_markdown, to_rich
 from mist_paper.theory.checks import proportion
 from mist_paper.theory.leaves import NOISE, Case, columns, draw_counts
 

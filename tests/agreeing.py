@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy.special import softmax
 
 from mist import MistClassifier
-from mist.engine.levels import levels_of
+from mist.engine.kll_merge import levels_of
 from mist.engine.state import M2, MEAN, leaf_cells
 from naive import Cell, NaiveMist
 

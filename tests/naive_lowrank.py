@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mist.engine.lowrank import (
+from mist.engine.low_rank_gaussians import (
     CLASS_PACE,
     FIRST_SCALE,
     FLOOR,

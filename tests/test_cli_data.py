@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 
 from mist.cli import app
 from mist.datasets import REGISTRY
-from mist.datasets.store import cache_folder, checksum, write
+from mist.datasets.cache import cache_folder, checksum, write
 
 MIST_DATA = os.environ.get("MIST_DATA")
 

@@ -132,8 +132,8 @@ def test_files_with_compiled_functions_are_known_wherever_they_are():
 
 def test_data_sets_without_a_home_folder_say_where_to_put_them(tmp_path, monkeypatch):
     from mist.datasets import DatasetError
-    from mist.datasets.registry import REGISTRY
-    from mist.datasets.store import cache_folder, locate
+    from mist.datasets.cache import cache_folder, locate
+    from mist.datasets.catalogue import REGISTRY
 
     def no_home(*_):
         raise RuntimeError("Could not determine home directory.")

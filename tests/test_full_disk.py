@@ -19,7 +19,7 @@ from typer.testing import CliRunner
 from denial import can_deny, run_denied
 from mist import load
 from mist.cli import app
-from mist.datasets.store import read, write
+from mist.datasets.cache import read, write
 from published import paper_tree
 
 resource = pytest.importorskip("resource", reason="no limits on the size of files here")
@@ -161,7 +161,7 @@ def test_models_and_data_sets_name_a_read_only_folder(locked):
     code = """
 import sys
 import numpy as np
-from mist.datasets.store import write
+from mist.datasets.cache import write
 from mist.preprocessing import StreamEncoder
 encoder = StreamEncoder().learn_many({"a": [1.0, 2.0]})
 for save in (encoder.save, lambda path: write(__import__("pathlib").Path(path), {"X": np.ones(3)})):

@@ -20,21 +20,21 @@ FOLDERS = [folder for folder in (ROOT / "src", ROOT / "bench" / "src") if folder
 
 LAYERS: Mapping[str, Sequence[str]] = {
     "helpers": (
-        *("mist._version", "mist.archives", "mist.files", "mist.gate", "mist.labels"),
-        *("mist.leaves", "mist.limits", "mist.onehot", "mist.plugins", "mist.settings"),
+        *("mist._version", "mist.archives", "mist.files", "mist.locking", "mist.labels"),
+        *("mist.impurity", "mist.limits", "mist.onehot", "mist.plugins", "mist.settings"),
         *("mist.tables", "mist.texts", "mist.variants"),
     ),
     "engine": ("mist.engine",),
     "core": (
-        *("mist.fitted", "mist.merging", "mist.options", "mist.pooling", "mist.rows"),
-        "mist.single",
+        *("mist.fitted", "mist.merge_checks", "mist.options", "mist.pooling", "mist.rows"),
+        "mist.fast_path",
     ),
-    "style of drawings": ("mist.plotting.looks", "mist.plotting.texts"),
+    "style of drawings": ("mist.plotting.theme", "mist.plotting.text_layout"),
     "inspection": ("mist.inspection",),
     "persistence": ("mist.persistence",),
     "base of estimators": ("mist.estimator",),
     "baselines": ("mist.baselines",),
-    "trees": ("mist.classifier", "mist.companion", "mist.forest", "mist.sketch"),
+    "trees": ("mist.classifier", "mist.random_feature_head", "mist.forest", "mist.quantile_sketch"),
     "preprocessing": ("mist.preprocessing",),
     "presets": ("mist.presets",),
     "evaluation": ("mist.evaluation",),

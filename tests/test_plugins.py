@@ -11,7 +11,7 @@ import mist
 from mist import plugins
 from mist.cli import app
 from mist.datasets import load
-from mist.datasets.registry import all_entries, generated
+from mist.datasets.catalogue import all_entries, generated
 from mist.persistence import registry
 from mist_bench.baselines import PEC
 

@@ -40,7 +40,7 @@ CALLS = {
 wherever an archive says."""
 
 IMPORTS = {
-    "persistence/registry.py": "the class of a name in a file, from a closed list",
+    "persistence/class_paths.py": "the class of a name in a file, from a closed list",
     "bench/record.py": "a function of a plan that this process made; no record is ever called",
 }
 """Where modules are imported by names that are not written out there, and why no file names them.

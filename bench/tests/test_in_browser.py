@@ -11,8 +11,8 @@ import pytest
 
 from bench_records import plan, record, records_of
 from mist.report import render_page
-from mist_bench.page import render_bench
-from mist_bench.tables import Table
+from mist_bench.grid_page import render_bench
+from mist_bench.result_tables import Table
 from mist_paper.drawing import Drawing
 from mist_paper.exhibit import Exhibit, Item
 from mist_paper.report import write_report

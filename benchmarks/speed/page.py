@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mist_bench.tables import Table, to_markdown
+from mist_bench.result_tables import Table, to_markdown
 
 from .marks import MARKS, REFERENCES, measured, verdict
 from .memory import case_of, paper_bytes, title

@@ -14,12 +14,12 @@ if TYPE_CHECKING:
     from mist.classifier import MistClassifier
     from mist.forest import MistForest
     from mist.persistence import load
-    from mist.sketch import QuantileSketch
+    from mist.quantile_sketch import QuantileSketch
 
-_HOMES = {
+_MODULES = {
     "MistClassifier": "mist.classifier",
     "MistForest": "mist.forest",
-    "QuantileSketch": "mist.sketch",
+    "QuantileSketch": "mist.quantile_sketch",
     "load": "mist.persistence",
 }
 
@@ -27,12 +27,12 @@ __all__ = ["MistClassifier", "MistForest", "QuantileSketch", "__version__", "loa
 
 
 def __getattr__(name: str) -> Any:
-    if name in _HOMES:
-        value = getattr(importlib.import_module(_HOMES[name]), name)
+    if name in _MODULES:
+        value = getattr(importlib.import_module(_MODULES[name]), name)
         globals()[name] = value
         return value
     raise AttributeError(f"module 'mist' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_HOMES})
+    return sorted({*globals(), *_MODULES})

@@ -12,25 +12,26 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils import Tags
 from sklearn.utils.metaestimators import available_if
 
-from mist.engine import inspection
+from mist.engine import leaf_rules
 from mist.engine.capacity import new_state, widen
 from mist.engine.compiled import compiles
 from mist.engine.conformity import count_masses, new_conformity, write_p_values
-from mist.engine.forking import fork, renumber
+from mist.engine.fork import fork, renumber
 from mist.engine.growth import Split, SplitRule, learn, split_where_due
 from mist.engine.inheritance import n_splits
 from mist.engine.leafmodel import LeafModel, kind_of
-from mist.engine.leaves.registry import leaf_model
+from mist.engine.leaves.kinds import leaf_model
 from mist.engine.marginal import write_marginals
-from mist.engine.merging import merged
+from mist.engine.merge import merged
+from mist.engine.row_loops import first_missing, leaf_nodes, predict_rows, write_densities
 from mist.engine.state import N_LEARNT, N_LEAVES, N_NODES, Options, State, writable
-from mist.engine.stream import first_missing, leaf_nodes, predict_rows, write_densities
 from mist.estimator import Saveable, size_of, take_over, without_trace
+from mist.fast_path import UNKNOWN, Single
+from mist.impurity import gini_impurity, mean_classes, weighted_impurity
 from mist.inspection import Explanation, explain, feature_importances, to_frame
 from mist.labels import Labels
-from mist.leaves import gini_impurity, mean_classes, weighted_impurity
 from mist.limits import MOST_PAIRED
-from mist.merging import check_alike, check_partner, codes_in
+from mist.merge_checks import check_alike, check_partner, codes_in
 from mist.options import (
     CHOICES,
     COUNTS_OR_NONE,
@@ -52,7 +53,6 @@ from mist.rows import (
     survey_rows,
 )
 from mist.settings import PAPER_LEAVES, PAPER_SETTINGS
-from mist.single import UNKNOWN, Single
 from mist.tables import named_columns, numbers
 
 if TYPE_CHECKING:
@@ -1340,7 +1340,7 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
         >>> model.leaf_impurity_
         0.375
         """
-        return self._gate.shared(lambda: weighted_impurity(inspection.leaf_masses(self._fitted())))
+        return self._gate.shared(lambda: weighted_impurity(leaf_rules.leaf_masses(self._fitted())))
 
     @property
     def classes_per_leaf_(self) -> float:
@@ -1352,7 +1352,7 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
         >>> model.classes_per_leaf_
         2.0
         """
-        return self._gate.shared(lambda: mean_classes(inspection.leaf_masses(self._fitted())))
+        return self._gate.shared(lambda: mean_classes(leaf_rules.leaf_masses(self._fitted())))
 
     @property
     def nbytes(self) -> int:
@@ -1391,7 +1391,7 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
     def explain(self, x: Any, *, top: int | None = 5) -> Explanation:
         """Explain the prediction for one row: the path to its leaf, and the evidence of each value.
 
-        See `mist.inspection.explain` for parameters, return value and errors.
+        See `mist.inspection.evidence` for parameters, return value and errors.
 
         Examples
         --------
@@ -1423,11 +1423,11 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
 
     def _leaf_rows(self) -> list[LeafRow]:
         state, tree = self._fitted(), self.tree_
-        rules = inspection.rules(tree, self._column_names())
+        rules = leaf_rules.rules(tree, self._column_names())
         rows = []
         for node, rule in rules:
             leaf = int(state.tree.nodes.leaf[node])
-            masses = inspection.class_masses(state, leaf)[1]
+            masses = leaf_rules.class_masses(state, leaf)[1]
             rows.append(
                 LeafRow(
                     leaf=node,
@@ -1435,7 +1435,7 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
                     rows=float(state.tree.leaves.rows[leaf]),
                     classes=len(masses),
                     impurity=float(gini_impurity(masses)),
-                    nbytes=inspection.leaf_bytes(state, leaf),
+                    nbytes=leaf_rules.leaf_bytes(state, leaf),
                 )
             )
         return rows
@@ -1464,7 +1464,7 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
     def _text(self, max_classes: int) -> str:
         state = self._fitted()
         labels = self.classes_[self._labels.columns].tolist()
-        return inspection.text(state, self.tree_, self._column_names(), labels, max_classes)
+        return leaf_rules.text(state, self.tree_, self._column_names(), labels, max_classes)
 
     def _column_names(self) -> Sequence[str]:
         names = getattr(self, "_keys", getattr(self, "feature_names_in_", None))
@@ -1488,7 +1488,7 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
             self._state = writable(self._state)
 
     def _check_loaded(self) -> None:
-        from mist.persistence.sound import check_classifier
+        from mist.persistence.validate import check_classifier
 
         check_classifier(self)
 

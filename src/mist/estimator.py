@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from mist.gate import Gated
+from mist.locking import Gated
 
 __all__ = ["Saveable", "size_of", "take_over", "without_trace"]
 

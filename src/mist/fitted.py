@@ -7,8 +7,8 @@ from typing import Any, Protocol
 
 from mist.engine.growth import Split, SplitRule
 from mist.engine.state import State
-from mist.gate import Gate
 from mist.labels import Labels
+from mist.locking import Gate
 from mist.rows import Array
 
 __all__ = ["FittedTree"]

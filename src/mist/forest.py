@@ -16,15 +16,15 @@ from sklearn.utils import Tags, gen_batches, get_tags
 from sklearn.utils._param_validation import Interval
 
 from mist.classifier import Batch, MistClassifier
-from mist.companion import Companion
 from mist.engine.random import TREES, draw, resample
 from mist.estimator import Saveable, size_of, take_over, without_trace
-from mist.gate import uninterrupted
 from mist.inspection.importances import mean_importances
 from mist.labels import Labels
-from mist.merging import check_alike, check_partner, codes_in
+from mist.locking import uninterrupted
+from mist.merge_checks import check_alike, check_partner, codes_in
 from mist.options import seed_of
 from mist.pooling import blend, mean_posterior
+from mist.random_feature_head import Companion
 from mist.rows import Array, check_rows
 from mist.settings import FOREST_TREE
 
@@ -849,7 +849,7 @@ class MistForest(ClassifierMixin, Saveable, BaseEstimator):
         self._share_gate()
 
     def _check_loaded(self) -> None:
-        from mist.persistence.sound import check_forest
+        from mist.persistence.validate import check_forest
 
         check_forest(self)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from mist.engine.leaves.registry import LEAVES
+from mist.engine.leaves.kinds import LEAVES
 
 CHOICES: dict[str, tuple[str | None, ...]] = {
     "leaf": tuple(LEAVES),

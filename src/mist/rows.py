@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, column_or_1d, validate_data
 
-from mist.engine.stream import first_missing, survey
+from mist.engine.row_loops import first_missing, survey
 from mist.labels import PLAIN, check_one_kind, plain_label
 from mist.limits import LARGEST, LARGEST_WEIGHT
 from mist.tables import as_frame, dense, frame_columns, numbers, text_refused

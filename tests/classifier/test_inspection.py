@@ -7,7 +7,7 @@ from sklearn.exceptions import NotFittedError
 import naive_metrics as naive
 from material import BINARY, EAGER, mixed_rows, state_arrays
 from mist import MistClassifier
-from mist.engine.inspection import class_masses
+from mist.engine.leaf_rules import class_masses
 from mist.engine.state import N_CELLS
 from published import paper_tree
 

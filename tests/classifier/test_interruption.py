@@ -15,8 +15,8 @@ import pytest
 from material import EAGER, fingerprint
 from mist import MistForest
 from mist.baselines import NCM
-from mist.engine import growth, passage
-from mist.gate import uninterrupted
+from mist.engine import driver, growth
+from mist.locking import uninterrupted
 from published import paper_tree
 
 pytestmark = pytest.mark.skipif(
@@ -58,7 +58,7 @@ def interrupting(function: Callable[..., Any], call: int) -> Callable[..., Any]:
 @pytest.mark.parametrize("call", [1, 3])
 @pytest.mark.parametrize(
     ("module", "name"),
-    [(growth, "attempt"), (growth, "split_leaf"), (passage, "_attend")],
+    [(growth, "attempt"), (growth, "split_leaf"), (driver, "_attend")],
     ids=["attempt", "split", "room"],
 )
 @pytest.mark.parametrize("leaf", ["gaussian", "mixture"])

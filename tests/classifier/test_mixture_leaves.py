@@ -9,7 +9,7 @@ import pytest
 from sklearn.base import clone
 
 from material import BINARY, EAGER, fingerprint, mixed_rows
-from mist.engine.mixture import FREE_COMPONENT
+from mist.engine.gaussian_mixtures import FREE_COMPONENT
 from published import paper_tree
 
 pytestmark = pytest.mark.parametrize("leaf", ["full", "mixture"])

@@ -17,7 +17,7 @@ import pytest
 from material import EAGER, fingerprint
 from mist import MistClassifier, MistForest, load
 from mist.baselines import NCM, SLDA, GaussianNB
-from mist.gate import ALONE
+from mist.locking import ALONE
 from mist.preprocessing import StreamEncoder, StreamPipeline
 from published import paper_tree
 

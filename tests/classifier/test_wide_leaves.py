@@ -10,8 +10,8 @@ import pytest
 
 from material import EAGER, fingerprint
 from mist import MistClassifier, MistForest
+from mist.engine.gaussian_mixtures import Mixture
 from mist.engine.leaves.lowrank import LowRankLeaves
-from mist.engine.mixture import Mixture
 from mist.engine.state import M2, MEAN, leaf_cells
 
 WIDE = 104

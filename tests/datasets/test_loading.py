@@ -3,8 +3,8 @@ import pytest
 from sklearn.decomposition import PCA
 
 from mist.datasets import REGISTRY, load, load_toy
+from mist.datasets.cache import write
 from mist.datasets.projection import head_of_stream
-from mist.datasets.store import write
 from mist.evaluation import ClassIncrementalStream
 
 FILES = [e.name for e in REGISTRY.values() if e.kind == "file" and e.sha256 is not None]

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from mist.datasets import REGISTRY
-from mist.datasets.registry import find_entry
+from mist.datasets.catalogue import find_entry
 
 FILES = [entry for entry in REGISTRY.values() if entry.kind == "file"]
 

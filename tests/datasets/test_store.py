@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from mist.datasets import DatasetError, load
-from mist.datasets.store import cache_folder, checksum, write
+from mist.datasets.cache import cache_folder, checksum, write
 
 TABLE = {
     "X": np.array([[5, 30, 1], [15, 10, 0], [25, 20, 1], [35, 30, 0], [45, 10, 0], [55, 20, 1]]),

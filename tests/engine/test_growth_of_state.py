@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from mist.engine import capacity, kll, passage, state
+from mist.engine import capacity, driver, kll, state
 from mist.engine.kll import SPARE_ROWS
 from mist.engine.leaves.gaussian import GAUSSIAN
 from mist.engine.state import CELL, LEAF, LEVELS, NODE, TOTALS, Options, sketch_plan
@@ -82,7 +82,7 @@ def counted(monkeypatch, module, name):
 
 def test_arrays_grow_seldom_whatever_their_size(monkeypatch):
     pool = counted(monkeypatch, kll, "_enlarge_pool")
-    cells = counted(monkeypatch, passage, "reserve_cells")
+    cells = counted(monkeypatch, driver, "reserve_cells")
     often = []
     for k in (100, 1_000, 10_000):
         learnt(4 * k, 2, k, grace_period=NEVER)

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 import naive
 from mist import MistClassifier
-from mist.engine import components, joint, kll
+from mist.engine import joint, kll, mixture_upkeep
+from mist.engine.gaussian_mixtures import Mixture
 from mist.engine.inheritance import split_leaf
-from mist.engine.mixture import Mixture
 from mist.engine.state import M2, MEAN, N_CELLS, N_LEAVES, State, leaf_cells
 from published import paper_tree
 
@@ -38,9 +38,9 @@ def moments(state: State, cell: int) -> tuple[float, np.ndarray, np.ndarray]:
     mass = float(state.tree.cells.mass[cell])
     if not isinstance(state.model, Mixture):
         return mass, state.tree.stats[cell, MEAN].copy(), joint.class_covariance(state, cell)
-    mean, _ = components.overall_moments(state, cell)
+    mean, _ = mixture_upkeep.overall_moments(state, cell)
     d = state.options.n_numeric
-    rows = [components.overall_covariances(state, cell, j)[0] for j in range(d)]
+    rows = [mixture_upkeep.overall_covariances(state, cell, j)[0] for j in range(d)]
     return mass, mean, np.array(rows)
 
 
@@ -96,7 +96,7 @@ def test_the_discount_makes_no_class_less_probable(leaf):
         if isinstance(state.model, Mixture):
             assert state.model.cells.total[cells] == pytest.approx(masses[-1], rel=1e-9)
             held = [
-                state.model.own.head["weight"][components.components_of(state.model, c)].sum()
+                state.model.own.head["weight"][mixture_upkeep.components_of(state.model, c)].sum()
                 for c in cells
             ]
             assert held == pytest.approx(weights, rel=1e-9)

@@ -15,7 +15,8 @@ import naive
 from mist import MistClassifier
 from mist.engine import kll
 from mist.engine.inheritance import split_leaf
-from mist.engine.levels import merge_sketch
+from mist.engine.kll_merge import merge_sketch
+from mist.engine.sorted_columns import View, count_at_most
 from mist.engine.state import (
     CAPS,
     FIRST_BLOCK,
@@ -31,8 +32,7 @@ from mist.engine.state import (
     State,
     sketch_plan,
 )
-from mist.engine.view import View, count_at_most
-from naive_merging import merge_sketches
+from naive_merge import merge_sketches
 from published import paper_tree, rank_error
 
 NAN = math.nan

@@ -9,7 +9,7 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.stats import norm, truncnorm
 
-from mist.engine.lowrank import (
+from mist.engine.low_rank_gaussians import (
     LAST_SCALE,
     Common,
     LowRank,
@@ -25,7 +25,7 @@ from mist.engine.lowrank import (
     refresh_leaf,
     sign_matrix,
 )
-from mist.engine.lowrank_parts import class_bytes, copy, cut, merge, weigh
+from mist.engine.low_rank_upkeep import class_bytes, copy, cut, merge, weigh
 from naive_lowrank import NaiveLowRankLeaf
 
 

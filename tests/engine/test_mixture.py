@@ -10,9 +10,9 @@ import pytest
 from scipy.special import softmax
 
 from mist import MistClassifier
-from mist.engine.components import components_of, tend
 from mist.engine.gaussians import factorise
 from mist.engine.inheritance import split_leaf
+from mist.engine.mixture_upkeep import components_of, tend
 from naive_mixture import NaiveMixtureLeaf, covariance
 from published import paper_tree
 

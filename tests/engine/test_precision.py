@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import naive
+from mist.engine.leaf_copy import one_leaf_state
 from mist.engine.precision import routing_thresholds, stored
 from mist.engine.state import HIGH, LOW
-from mist.engine.transplant import one_leaf_state
 from mist.rows import LARGEST
 from published import paper_tree
 

@@ -8,8 +8,8 @@ from rows import BINARY, EAGER, grown, rows, tiny
 from sklearn.exceptions import NotFittedError
 
 from mist import MistForest
+from mist.impurity import gini_impurity
 from mist.inspection import feature_importances, to_frame
-from mist.leaves import gini_impurity
 from published import paper_tree
 
 

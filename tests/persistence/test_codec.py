@@ -12,8 +12,8 @@ from hypothesis.extra.numpy import array_shapes, arrays, scalar_dtypes
 from sklearn.base import BaseEstimator
 
 from mist.persistence import register
+from mist.persistence.class_paths import HOMES, class_of, name_of
 from mist.persistence.codec import Decoder, Encoder, Unreadable
-from mist.persistence.registry import HOMES, class_of, name_of
 
 PLAIN_DTYPES = scalar_dtypes().filter(
     lambda t: t.kind in "biufU" and t.isnative and not (t.kind == "f" and t.itemsize > 8)
@@ -145,7 +145,7 @@ class Nested(BaseEstimator):
 
 @pytest.fixture
 def registered(monkeypatch):
-    monkeypatch.setattr("mist.persistence.registry._REGISTERED", {})
+    monkeypatch.setattr("mist.persistence.class_paths._REGISTERED", {})
     for cls in (Place, Spot, Plain, Nested):
         register(cls)
 
@@ -231,7 +231,7 @@ def test_names_in_files_are_those_of_classes_that_are_there():
 
 
 def test_names_in_files_are_taken_once(monkeypatch):
-    monkeypatch.setattr("mist.persistence.registry._REGISTERED", {})
+    monkeypatch.setattr("mist.persistence.class_paths._REGISTERED", {})
     for name in ("Tree", "place", "a b"):
         with pytest.raises(ValueError, match="name="):
             register(Place, name)

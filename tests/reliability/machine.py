@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 from sklearn.base import clone
 
-import naive_forking
+import naive_fork
 from agreeing import OPTIONS, choices, possible, same_label, same_tree, twin_answer
 from material import fingerprint
 from mist import MistClassifier, MistForest, load
@@ -144,7 +144,7 @@ class Learner(RuleBasedStateMachine):
         self.world.grow(n)
         rows = self.world.rows(seed, 2, [1.0])
         if self.twin is not None:
-            naive_forking.widen(self.twin, n)
+            naive_fork.widen(self.twin, n)
         if one:
             for x, label in zip(rows.X, rows.y, strict=True):
                 self.model.learn_one(dict(zip(self.names(len(x)), x.tolist(), strict=True)), label)
@@ -196,7 +196,7 @@ class Learner(RuleBasedStateMachine):
             parts.append(part)
             batches.append(rows)
             if self.twin is not None:
-                twin = naive_forking.fork(self.twin, number + k)
+                twin = naive_fork.fork(self.twin, number + k)
                 for x, label, w in zip(*(a.tolist() for a in rows), strict=True):
                     twin.learn_row(x, label, w)
                 twins.append(twin)
@@ -207,7 +207,7 @@ class Learner(RuleBasedStateMachine):
             self.note(rows)
         self.twin = own
         for twin in twins:
-            naive_forking.merge(self.twin, twin, began)
+            naive_fork.merge(self.twin, twin, began)
 
     # --- refusals ---------------------------------------------------------------------------
 

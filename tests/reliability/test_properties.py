@@ -14,8 +14,8 @@ from subjects import ASKED, SUBJECTS, Drawn, drawn_for, each, held, made, stream
 import mist
 from mist import QuantileSketch
 from mist.engine.inheritance import LEAST_MASS
-from mist.engine.inspection import leaf_masses
 from mist.engine.kll import total_weight
+from mist.engine.leaf_rules import leaf_masses
 from mist.engine.state import leaf_cells
 from mist.limits import LARGEST
 from mist.persistence import save

@@ -99,9 +99,9 @@ def find_best(
     Returns
     -------
     frozenset of tuple of int
-        Rows and columns for `mist_bench.tables.Table`, whose first column holds names. Figures
-        that are written alike are equal. None of a column with a single figure, and none of a
-        measure without a better end.
+        Rows and columns for `mist_bench.result_tables.Table`, whose first column holds names.
+        Figures that are written alike are equal. None of a column with a single figure, and none
+        of a measure without a better end.
 
     Examples
     --------
@@ -135,7 +135,7 @@ def find_rules(methods: Sequence[str]) -> frozenset[int]:
     Returns
     -------
     frozenset of int
-        Numbers of rows for `mist_bench.tables.Table`.
+        Numbers of rows for `mist_bench.result_tables.Table`.
 
     Examples
     --------

@@ -11,18 +11,18 @@ from rich.console import Console
 from rich.table import Table
 
 from mist.commands.output import make_console, print_path
-from mist.datasets.registry import find_entry
-from mist.datasets.store import locate
+from mist.datasets.cache import locate
+from mist.datasets.catalogue import find_entry
 from mist_bench import SETTINGS, SUITES, Run, default_methods, plan
 from mist_bench.extras import EXTRAS, installed
 from mist_bench.follow import GridOptions, follow, tell_failures
+from mist_bench.grid_page import write_reports
 from mist_bench.inventory import failure_table
 from mist_bench.methods import METHODS
 from mist_bench.outcomes import arrange
-from mist_bench.page import write_reports
+from mist_bench.result_tables import to_rich
 from mist_bench.store import read_records
 from mist_bench.summary import score_tables
-from mist_bench.tables import to_rich
 from mist_paper.comparison import compare, comparison_tables, figures_of
 
 __all__ = ["BenchOptions", "bench", "list_all"]

@@ -9,7 +9,7 @@ from mist.report.document import write_setting
 from mist_bench.cells import NOTHING, collect, find_rules, list_names
 from mist_bench.outcomes import Outcomes, heading_of, title_of
 from mist_bench.record import Record
-from mist_bench.tables import Table
+from mist_bench.result_tables import Table
 
 __all__ = ["dataset_table", "failure_table", "progress_tables", "setting_table", "shape_of"]
 

@@ -10,7 +10,7 @@ from mist import baselines
 from mist.presets import GIVEN, Preset, check_known, make_model, unknown_name
 from mist.variants import Variants, entitle, join_name
 from mist_bench import baselines as more_baselines
-from mist_bench.presets import PRESETS
+from mist_bench.ablations import PRESETS
 
 __all__ = ["METHODS", "Method", "make"]
 

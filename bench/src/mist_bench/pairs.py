@@ -10,8 +10,8 @@ from mist.evaluation import nested_paired_difference
 from mist_bench.cells import NOTHING, find_rules, write_figure
 from mist_bench.outcomes import Cell, Outcomes, group_of, known, title_of
 from mist_bench.record import MEASURES
+from mist_bench.result_tables import Table
 from mist_bench.scores import HEADLINE
-from mist_bench.tables import Table
 
 __all__ = ["pair_tables"]
 

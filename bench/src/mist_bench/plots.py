@@ -67,7 +67,7 @@ def rank_plots(figures: Scores) -> list[Plot]:
     """
     if len(figures.methods) < 2 or len(figures.datasets) < 2:
         return []
-    from mist_bench.figures import ranks_svg
+    from mist_bench.grid_figures import ranks_svg
 
     titles = [title_of(method) for method in figures.methods]
     ranks = ranks_of(figures).mean(axis=0)
@@ -120,7 +120,7 @@ def cost_plots(outcomes: Outcomes, figures: Scores) -> list[Plot]:
     """
     if len(figures.methods) < 2:
         return []
-    from mist_bench.figures import costs_svg
+    from mist_bench.grid_figures import costs_svg
     from mist_bench.plotting import Point
 
     points = [
@@ -193,7 +193,7 @@ def curve_plots(outcomes: Outcomes, dataset: str, prefix: str) -> list[Plot]:
     """
     from mist.evaluation.metrics import window_length
     from mist.plotting import average_curves
-    from mist_bench.figures import curves_svg
+    from mist_bench.grid_figures import curves_svg
 
     shown, note = _choose(outcomes, dataset)
     borders, moved = _borders(outcomes, dataset)
@@ -308,7 +308,7 @@ def task_plots(outcomes: Outcomes, dataset: str, prefix: str) -> list[Plot]:
     >>> [plot.title for plot in task_plots(outcomes, "wine", "d0")]
     ['Accuracy by task at the end']
     """
-    from mist_bench.figures import tasks_svg
+    from mist_bench.grid_figures import tasks_svg
 
     rows = {method: _last_row(outcomes, method, dataset) for method in outcomes.methods}
     n_tasks = max(len(row) for row in rows.values())

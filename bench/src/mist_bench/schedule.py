@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
 
+from mist.datasets.cache import DatasetError, locate
+from mist.datasets.catalogue import find_entry
 from mist.datasets.download import download
-from mist.datasets.registry import find_entry
-from mist.datasets.store import DatasetError, locate
 from mist_bench.record import Record, Run, Task
 from mist_bench.store import forget, read_records, write_record
 from mist_bench.suites import SETTINGS

@@ -13,7 +13,7 @@ from mist_bench.cells import collect, list_names, write_figure
 from mist_bench.outcomes import Outcomes, heading_of, title_of
 from mist_bench.ranks import rank
 from mist_bench.record import MEASURES
-from mist_bench.tables import Table
+from mist_bench.result_tables import Table
 
 __all__ = ["HEADLINE", "Scores", "rank_tables", "ranks_of", "scores"]
 

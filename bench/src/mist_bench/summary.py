@@ -11,8 +11,8 @@ from mist_bench.inventory import dataset_table, failure_table, progress_tables, 
 from mist_bench.outcomes import Cell, Outcomes, heading_of, known, title_of
 from mist_bench.pairs import pair_tables
 from mist_bench.record import MEASURES, Measure
+from mist_bench.result_tables import Table
 from mist_bench.scores import rank_tables, scores
-from mist_bench.tables import Table
 
 __all__ = ["all_tables", "recall_tables", "score_tables"]
 

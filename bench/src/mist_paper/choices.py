@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mist.plotting.looks import ink, line_styles
+from mist.plotting.theme import ink, line_styles
 from mist.presets import PAPER_SETTINGS
 from mist_bench.outcomes import heading_of
 from mist_bench.record import Task, Trial
+from mist_bench.result_tables import Table
 from mist_bench.suites import SETTINGS
-from mist_bench.tables import Table
 from mist_paper.drawing import Drawing
 from mist_paper.exhibit import Exhibit, Item, Records, Scope, results_of
 

@@ -17,8 +17,8 @@ from mist_bench.follow import GridOptions, follow, tell_failures
 from mist_bench.grid import check_seeds
 from mist_bench.methods import METHODS
 from mist_bench.record import Run, Task
+from mist_bench.result_tables import to_rich
 from mist_bench.store import path_of, read_records
-from mist_bench.tables import to_rich
 from mist_paper.catalogue import GROUPS, ITEMS, choose, plan_of
 from mist_paper.exhibit import Scope
 from mist_paper.report import count_tables, write_report

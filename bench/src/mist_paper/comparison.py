@@ -13,8 +13,8 @@ import numpy as np
 from mist_bench.cells import NOTHING
 from mist_bench.outcomes import heading_of, title_of
 from mist_bench.record import Record, Run
+from mist_bench.result_tables import Table
 from mist_bench.suites import SETTINGS, SUITES
-from mist_bench.tables import Table
 from mist_paper.values import (
     MAIN_TABLES,
     PAPER_MEASURES,

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from mist_bench.record import Record, Run, Task, Trial
+from mist_bench.result_tables import Table
 from mist_bench.suites import SEEDS
-from mist_bench.tables import Table
 from mist_paper.comparison import Comparison
 from mist_paper.drawing import Drawing
 

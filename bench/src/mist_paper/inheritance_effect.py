@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mist.plotting import Curve, average_curves, plot_curves
-from mist.plotting.looks import ink
+from mist.plotting.theme import ink
 from mist_bench.methods import METHODS as ALL
 from mist_bench.methods import make
 from mist_bench.outcomes import heading_of, title_of
 from mist_bench.record import Task, Trial
+from mist_bench.result_tables import Table
 from mist_bench.suites import SETTINGS
-from mist_bench.tables import Table
 from mist_paper.comparison import cell_table, compare
 from mist_paper.drawing import Drawing
 from mist_paper.exhibit import Exhibit, Item, Records, Scope, results_of

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mist.plotting.looks import axes_for, names_as_they_are
+from mist.plotting.theme import axes_for, names_as_they_are
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

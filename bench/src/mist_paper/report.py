@@ -12,7 +12,7 @@ from mist.report.document import embed, render
 from mist.report.style import INK, style, to_png, to_svg
 from mist_bench.cells import NOTHING
 from mist_bench.plots import Plot
-from mist_bench.tables import Table, to_csv, to_latex, to_markdown
+from mist_bench.result_tables import Table, to_csv, to_latex, to_markdown
 from mist_paper.comparison import Comparison, agreement_table, difference_table
 from mist_paper.exhibit import Exhibit, Item
 from mist_paper.theory.checks import FAILS, HOLDS, NO_GUARANTEE

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from mist_bench.outcomes import heading_of
 from mist_bench.record import Task, Trial
+from mist_bench.result_tables import Table
 from mist_bench.suites import SETTINGS
-from mist_bench.tables import Table
 from mist_paper.comparison import beside_table, cell_table, compare
 from mist_paper.exhibit import Exhibit, Item, Records, Scope, results_of
 from mist_paper.theory.sketches import rank_error

@@ -9,7 +9,7 @@ import numpy as np
 
 from mist_bench.outcomes import heading_of, title_of
 from mist_bench.record import Task
-from mist_bench.tables import Table
+from mist_bench.result_tables import Table
 from mist_paper.comparison import Figures, figures_of, mean_of
 from mist_paper.exhibit import Exhibit, Item, Records, Scope, runs
 from mist_paper.values import read_paper

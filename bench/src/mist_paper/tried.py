@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from mist_bench.outcomes import title_of
 from mist_bench.record import Task
+from mist_bench.result_tables import Table
 from mist_bench.suites import SUITES
-from mist_bench.tables import Table
 from mist_paper.comparison import beside, compare, figures_of, name_of
 from mist_paper.exhibit import Exhibit, Item, Records, Scope, runs
 from mist_paper.values import PaperCell, read_paper

@@ -13,8 +13,8 @@ import mist_bench
 from mist import MistClassifier
 from mist.presets import find_preset, make_model
 from mist_bench import baselines
+from mist_bench.ablations import PRESETS
 from mist_bench.methods import METHODS, make
-from mist_bench.presets import PRESETS
 from published import PUBLISHED
 
 NEEDS_RIVER = {name for name, method in METHODS.items() if method.needs}

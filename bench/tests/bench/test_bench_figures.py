@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mist_bench.figures import costs_svg, ranks_svg
+from mist_bench.grid_figures import costs_svg, ranks_svg
 from mist_bench.methods import METHODS
 from mist_bench.plotting.costs import Point, _place, front
-from mist_bench.plotting.ranks import _stack
+from mist_bench.plotting.rank_plot import _stack
 
 SVG = "{http://www.w3.org/2000/svg}"
 small = st.integers(0, 4).map(float)

@@ -8,12 +8,12 @@ import pytest
 from bench_records import plan, record, records_of
 from mist.plotting import average_curves
 from mist_bench import Record
-from mist_bench.figures import curves_svg, tasks_svg
+from mist_bench.grid_figures import curves_svg, tasks_svg
+from mist_bench.grid_page import render_bench, write_reports
 from mist_bench.outcomes import arrange
-from mist_bench.page import render_bench, write_reports
+from mist_bench.result_tables import Table
 from mist_bench.scores import scores
 from mist_bench.sentences import headline
-from mist_bench.tables import Table
 from outline import Outline, assert_self_contained
 
 MADE = datetime(2025, 3, 1, 12, 30)

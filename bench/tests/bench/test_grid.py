@@ -4,8 +4,8 @@ import re
 import pytest
 
 from mist.datasets import load
+from mist.datasets.catalogue import find_entry
 from mist.datasets.loading import _check_options
-from mist.datasets.registry import find_entry
 from mist.evaluation import ClassIncrementalStream
 from mist_bench import SEEDS, SETTINGS, SUITES, Run, default_methods, plan
 from mist_bench.methods import METHODS

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from rich.console import Console
 
-from mist_bench.tables import Table, to_csv, to_latex, to_markdown, to_rich
+from mist_bench.result_tables import Table, to_csv, to_latex, to_markdown, to_rich
 
 NASTY = (
     "a|b",

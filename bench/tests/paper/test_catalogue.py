@@ -7,8 +7,8 @@ from matplotlib.figure import Figure
 from drawn import assert_told_apart
 from mist_bench.methods import METHODS
 from mist_bench.record import Record, Run, Trial
+from mist_bench.result_tables import to_latex, to_markdown
 from mist_bench.suites import SETTINGS
-from mist_bench.tables import to_latex, to_markdown
 from mist_paper.catalogue import GROUPS, ITEMS, choose, plan_of
 from mist_paper.comparison import Comparison
 from mist_paper.exhibit import Scope
@@ -233,7 +233,7 @@ def test_the_report_of_made_up_runs(tmp_path):
 
 
 def test_theorems_are_counted():
-    from mist_bench.tables import Table
+    from mist_bench.result_tables import Table
     from mist_paper.exhibit import Exhibit, Item
     from mist_paper.report import summary_tables
 

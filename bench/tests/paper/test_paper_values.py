@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from mist_bench.cells import NOTHING
 from mist_bench.methods import METHODS
 from mist_bench.record import MEASURES, Record, Run
+from mist_bench.result_tables import to_csv, to_latex, to_markdown
 from mist_bench.suites import SETTINGS, SUITES
-from mist_bench.tables import to_csv, to_latex, to_markdown
 from mist_paper import values
 from mist_paper.comparison import Comparison, comparison_tables, figures_of, key_of
 from mist_paper.comparison import compare as compare_figures

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from mist.baselines.slda import SLDA
     from mist.baselines.sqda import SQDA
 
-_HOMES = {
+_MODULES = {
     "NCM": "ncm",
     "RLS": "rls",
     "SLDA": "slda",
@@ -37,12 +37,12 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name in _HOMES:
-        value = getattr(importlib.import_module(f"mist.baselines.{_HOMES[name]}"), name)
+    if name in _MODULES:
+        value = getattr(importlib.import_module(f"mist.baselines.{_MODULES[name]}"), name)
         globals()[name] = value
         return value
     raise AttributeError(f"module 'mist.baselines' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_HOMES})
+    return sorted({*globals(), *_MODULES})

@@ -13,8 +13,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from mist.engine.compiled import summed
 from mist.estimator import Saveable, take_over, without_trace
-from mist.gate import uninterrupted
 from mist.labels import Labels
+from mist.locking import uninterrupted
 from mist.rows import Array, check_classes, check_labels, check_rows, check_weights
 
 _BATCH = 1024
@@ -232,7 +232,7 @@ class StreamClassifier(ClassifierMixin, Saveable, BaseEstimator, ABC):
         return order[scores[:, order].argmax(axis=1)]
 
     def _check_loaded(self) -> None:
-        from mist.persistence.sound import check_baseline
+        from mist.persistence.validate import check_baseline
 
         check_baseline(self)
 

@@ -9,9 +9,9 @@ from rich.console import Console
 from rich.table import Table
 
 from mist.commands.output import make_console, print_facts
+from mist.datasets.cache import DatasetError, expected_places, locate, read, verify
+from mist.datasets.catalogue import Entry, all_entries, find_entry
 from mist.datasets.download import download
-from mist.datasets.registry import Entry, all_entries, find_entry
-from mist.datasets.store import DatasetError, expected_places, locate, read, verify
 
 __all__ = ["get", "info", "list_sets"]
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mist.commands.compile_first import warm_up
 from mist.commands.output import (
     check_output,
     live_rate,
@@ -18,7 +19,6 @@ from mist.commands.output import (
     write_report,
 )
 from mist.commands.tasks import make_stream, task_section
-from mist.commands.warmup import warm_up
 from mist.datasets import load_toy, make_multimodal
 from mist.evaluation import evaluate
 from mist.presets import PAPER_SETTINGS, PRESETS, Preset, make_model

@@ -13,6 +13,7 @@ import numpy as np
 from rich.console import Console
 
 from mist.commands.checkpoint import Checkpoint, Kept, save_run
+from mist.commands.compile_first import warm_up
 from mist.commands.output import (
     check_output,
     live_rate,
@@ -23,12 +24,11 @@ from mist.commands.output import (
     write_report,
 )
 from mist.commands.predictions import Predictions, open_predictions
+from mist.commands.prequential_run import Recorder
 from mist.commands.screen import Screen
 from mist.commands.session import Session
 from mist.commands.stopping import stopping
 from mist.commands.tasks import make_stream, task_section
-from mist.commands.trial import Recorder
-from mist.commands.warmup import warm_up
 from mist.evaluation import evaluate
 from mist.io import Chunk, LiveTable, Table, TableError, find_files, is_live, open_live, open_table
 from mist.io.growing import MOST_TEXTS

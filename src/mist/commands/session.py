@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from mist.commands.trial import Trial
+from mist.commands.prequential_run import Trial
 from mist.io import Chunk
 from mist.presets import find_preset
 from mist.report import Section

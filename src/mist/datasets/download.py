@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mist.datasets.registry import Entry
-from mist.datasets.store import (
+from mist.datasets.cache import (
     DOWNLOADED,
     DatasetError,
     cache_folder,
@@ -20,6 +19,7 @@ from mist.datasets.store import (
     expected_places,
     write,
 )
+from mist.datasets.catalogue import Entry
 
 _RETRIES = 1
 _PAUSE = 0.5

@@ -4,8 +4,8 @@ from importlib import import_module
 
 import numpy as np
 
+from mist.datasets.catalogue import Entry
 from mist.datasets.dataset import Dataset
-from mist.datasets.registry import Entry
 
 
 def generate(entry: Entry, rows: int | None, seed: int, n_classes: int | None) -> Dataset:

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mist.datasets.cache import DOWNLOADED, DatasetError, locate, read, verify
+from mist.datasets.catalogue import Entry, find_entry
 from mist.datasets.dataset import Dataset
 from mist.datasets.download import download
 from mist.datasets.generated import generate
 from mist.datasets.projection import head_of_stream, project
-from mist.datasets.registry import Entry, find_entry
-from mist.datasets.store import DOWNLOADED, DatasetError, locate, read, verify
 
 _WHITE = 255.0
 _BASIC_ACTIVITIES = 6

@@ -19,7 +19,7 @@ from typing import Any
 
 from numba import config, njit
 
-from mist.engine.linking import PartCompiler
+from mist.engine.numba_linking import PartCompiler
 
 OVERLOADED: Any = {"error_model": "numpy", "forceinline": True, "_nrt": False}
 """Options of overloads that are compiled like `inlined` functions."""
@@ -200,5 +200,5 @@ summed = _compiled(forceinline=True, _nrt=False, fastmath={"reassoc", "nsz", "co
 """Inlined sums that may be reordered, so that they vectorise.
 
 The flags "nnan" and "ninf" are left out, so that NaN and infinity keep their meaning. The order is
-fixed once for all callers, see `mist.engine.linking`.
+fixed once for all callers, see `mist.engine.numba_linking`.
 """

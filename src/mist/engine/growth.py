@@ -1,6 +1,6 @@
 """Learning with growth: runs of the loop over rows, and split attempts between them.
 
-`learn` runs the driver (`mist.engine.passage`) over a batch of rows. When it reports a leaf that is
+`learn` runs the driver (`mist.engine.driver`) over a batch of rows. When it reports a leaf that is
 due, `attempt` examines the leaf and splits it if the split test says so.
 """
 
@@ -11,19 +11,19 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mist.engine import thresholds, trials
+from mist.engine import candidate_splits, thresholds
 from mist.engine.capacity import reserve_codes, reserve_missing
 from mist.engine.conformity import count_masses, reserve_classes
 from mist.engine.confseq import leaf_radius, noise
 from mist.engine.criterion import best_splits, most_gain, radius, squared_scale
+from mist.engine.driver import advance, answer
 from mist.engine.inheritance import split_leaf
 from mist.engine.leafmodel import kind_of
 from mist.engine.likelihood import LEAST_GAIN, likelihood_splits
-from mist.engine.passage import advance, answer
 from mist.engine.precision import routing_thresholds
 from mist.engine.random import COLUMNS, uniform
+from mist.engine.row_loops import TEND, first_missing, predict_rows
 from mist.engine.state import N_LEARNT, N_LEAVES, NO_GLANCE, Glance, State
-from mist.engine.stream import TEND, first_missing, predict_rows
 
 Array = np.ndarray[Any, Any]
 
@@ -97,7 +97,7 @@ def learn(
 ) -> list[Split]:
     """Learn rows one after another; with ``out`` given, predict each before it is learnt.
 
-    Parameters as in `mist.engine.stream.run`, and
+    Parameters as in `mist.engine.row_loops.run`, and
 
     state, rule : State, SplitRule
         The model, which is changed in place, and its split rule.
@@ -122,7 +122,7 @@ def learn(
         state.glance = glance
     row, n = 0, len(X)
     trying = rule.split_test == "eprocess"
-    notes = trials.new_notes(n if trying else 0)
+    notes = candidate_splits.new_notes(n if trying else 0)
     if not trying:
         state.trials.clear()
     while row < n:
@@ -160,7 +160,7 @@ def learn(
             )
             if state.trials:
                 with state.changing():
-                    trials.follow(state, X, codes, weights, ranks, notes, first, row)
+                    candidate_splits.follow(state, X, codes, weights, ranks, notes, first, row)
             grow(state, rule, leaf, splits)
     return splits
 
@@ -206,7 +206,7 @@ def follow_up(state: State, rule: SplitRule, reason: int, detail: int, splits: l
     state, rule : State, SplitRule
         The model, which is changed in place, and its split rule.
     reason, detail : int
-        As `mist.engine.stream.run` returned them: `TEND` and a cell, or `ATTEMPT` and a leaf.
+        As `mist.engine.row_loops.run` returned them: `TEND` and a cell, or `ATTEMPT` and a leaf.
     splits : list of Split
         Receives a split that was made.
     """
@@ -297,7 +297,7 @@ def attempt(state: State, rule: SplitRule, leaf: int) -> Split | None:
             places,
         )
     if trying:
-        trials.open_batch(state, leaf, gains, places, rule.inheritance, rule.discount)
+        candidate_splits.open_batch(state, leaf, gains, places, rule.inheritance, rule.discount)
         return None
     _remember(leaves, leaf, gains, places, best)
     if best < 0:
@@ -346,7 +346,7 @@ def _remember(leaves: Any, leaf: int, gains: Array, places: Array, best: int) ->
 
 def _end_of_trials(state: State, rule: SplitRule, leaf: int) -> Split | None:
     """Split a leaf as the candidate split that has won, if there is one."""
-    trial = trials.winner(state.trials[leaf], rule.delta)
+    trial = candidate_splits.winner(state.trials[leaf], rule.delta)
     if trial is None:
         return None
     leaves, nodes = state.tree.leaves, trial.state.tree.nodes
@@ -359,7 +359,7 @@ def _end_of_trials(state: State, rule: SplitRule, leaf: int) -> Split | None:
         radius=0.0,
         seen=int(state.tree.counters[N_LEARNT]),
     )
-    trials.promote(state, leaf, trial)
+    candidate_splits.promote(state, leaf, trial)
     return made
 
 

@@ -20,7 +20,7 @@ The functions share these parameters:
 
 tree, sketch, cells
     `mist.engine.state.Tree` and `Sketch`, and ``tree.cells``.
-view : mist.engine.view.View or None
+view : mist.engine.sorted_columns.View or None
     The sorted columns of the sketches, which are kept up to date with them.
 cell, j : int
     Index of the cell, and of the numeric column.
@@ -42,6 +42,7 @@ from mist.engine.compiled import exact, inlined
 from mist.engine.leafmodel import kind_of, view_of
 from mist.engine.precision import stored
 from mist.engine.random import COMPACTION, draw
+from mist.engine.sorted_columns import add_sorted, fill_sorted, halve_sorted, move_sorted
 from mist.engine.state import (
     CAPS,
     FIRST_BLOCK,
@@ -55,7 +56,6 @@ from mist.engine.state import (
     TOTALS,
     State,
 )
-from mist.engine.view import add_sorted, fill_sorted, halve_sorted, move_sorted
 
 SPARE_ROWS, SPARE_BYTES = 64, 2**16
 """What the pool of the sketches has to spare at least when it was too small: the lesser of both."""

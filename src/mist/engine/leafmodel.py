@@ -119,7 +119,7 @@ class LeafModel:
     the cell have learnt already; returns whether `tend` is to be called for the cell."""
 
     sorts_sketches: ClassVar[bool] = False
-    """Whether the model is a `mist.engine.view.View`, which is updated with the sketches."""
+    """Whether the model is a `View` of sorted columns, which is updated with the sketches."""
 
     uses_products: ClassVar[bool] = False
     """Whether inheritance "joint" needs products of deviations, which the tree then keeps."""
@@ -279,7 +279,7 @@ learn = _by_kind("learn")
 
 
 def view_of(model: Any) -> Any:
-    """The model if it is a `mist.engine.view.View` of the sketches, else None."""
+    """The model if it is a `mist.engine.sorted_columns.View` of the sketches, else None."""
     return model if kind_of(model).sorts_sketches else None
 
 

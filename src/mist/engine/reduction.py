@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mist.engine.arrays import per
-from mist.engine.components import components_of, release, reserve_components
+from mist.engine.gaussian_mixtures import FLOOR, growth_of, new_component
 from mist.engine.gaussians import LEAST_CHANCE, factorise
-from mist.engine.mixture import FLOOR, growth_of, new_component
+from mist.engine.mixture_upkeep import components_of, release, reserve_components
 from mist.engine.state import State
 
 Array = np.ndarray[Any, Any]

@@ -21,7 +21,7 @@ import numpy as np
 
 from mist.engine.compiled import allocating, exact, inlined
 from mist.engine.handle import Handle, kind_of_value
-from mist.gate import uninterrupted
+from mist.locking import uninterrupted
 
 Array = np.ndarray[Any, Any]
 
@@ -197,7 +197,9 @@ class State:
     sketch: Sketch | None
     model: Any  # named tuple of a `mist.engine.leafmodel.LeafModel`
     options: Options
-    trials: dict[int, Any] = field(default_factory=dict)  # leaf: `mist.engine.trials.Batch`
+    trials: dict[int, Any] = field(
+        default_factory=dict
+    )  # leaf: `mist.engine.candidate_splits.Batch`
     conformity: Any = None  # a `mist.engine.conformity.Conformity`, or None
     glance: Glance = NO_GLANCE
     began: Array | None = None  # in a fork: masses of the nodes before it learnt anything

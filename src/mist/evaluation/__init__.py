@@ -20,7 +20,7 @@ from mist.evaluation.protocol import ClassIncrementalStream, Task
 from mist.evaluation.results import StreamResult
 from mist.evaluation.runner import Checkpoint, evaluate, iter_evaluate
 from mist.evaluation.warmup import warm_up
-from mist.leaves import mean_classes, weighted_impurity
+from mist.impurity import mean_classes, weighted_impurity
 
 __all__ = [
     "Checkpoint",

@@ -1,6 +1,6 @@
 """Inspection of a tree: tables, drawings, importances and explanations of single rows."""
 
-from mist.inspection.explain import explain
+from mist.inspection.evidence import explain
 from mist.inspection.explanation import ClassAtLeaf, Explanation, Step
 from mist.inspection.frame import to_frame
 from mist.inspection.graphviz import export_graphviz

@@ -37,6 +37,6 @@ def class_list(node: Node, labels: list[Any], most: int, longest: int | None = N
 
 def _cut(name: str, longest: int | None) -> str:
     # Imported here: it loads all of `mist.plotting`, which only drawings need.
-    from mist.plotting.texts import short
+    from mist.plotting.text_layout import short
 
     return name if longest is None else short(name, longest)

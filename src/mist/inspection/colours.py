@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mist.plotting.looks import PALETTE
+from mist.plotting.theme import PALETTE
 
 __all__ = ["ON_TINT", "tint"]
 

@@ -42,8 +42,8 @@ def plot_evidence(classes: Sequence[Any], terms: Sequence[Term], ax: Axes | None
     TypeError
         If `ax` is not axes.
     """
-    from mist.plotting.looks import PALETTE, axes_for, ink, names_as_they_are
-    from mist.plotting.texts import short
+    from mist.plotting.text_layout import short
+    from mist.plotting.theme import PALETTE, axes_for, ink, names_as_they_are
 
     if not terms:
         raise ValueError(
@@ -85,7 +85,7 @@ def plot_evidence(classes: Sequence[Any], terms: Sequence[Term], ax: Axes | None
 
 
 def _label(term: Term) -> str:
-    from mist.plotting.texts import short
+    from mist.plotting.text_layout import short
 
     name = short(term.name, _LONGEST)
     return f"{name} = {term.value}" if term.value else name

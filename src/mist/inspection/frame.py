@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mist.fitted import FittedTree
+from mist.impurity import gini_impurity
 from mist.inspection.nodes import heaviest, labels_of, nodes_of
-from mist.leaves import gini_impurity
 
 if TYPE_CHECKING:
     from pandas import DataFrame

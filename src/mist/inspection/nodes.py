@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mist.engine import inspection
+from mist.engine import leaf_rules
 from mist.engine.state import M2, State
 from mist.fitted import FittedTree
 
@@ -156,7 +156,7 @@ def nodes_of(model: FittedTree) -> dict[int, Node]:
         parent[children[inner]] = inner
     splits = {split.node: split for split in model.split_log_}
 
-    by_leaf = inspection.leaf_masses(state)
+    by_leaf = leaf_rules.leaf_masses(state)
     masses = np.zeros((n, len(model._labels.columns)))
     rows, nbytes, leaves = np.zeros(n), np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.int64)
     for node in range(n - 1, -1, -1):  # children have larger numbers than their parents
@@ -164,7 +164,7 @@ def nodes_of(model: FittedTree) -> dict[int, Node]:
         if leaf >= 0:
             masses[node, : by_leaf.shape[1]] = by_leaf[leaf]
             rows[node] = state.tree.leaves.rows[leaf]
-            nbytes[node] = inspection.leaf_bytes(state, leaf)
+            nbytes[node] = leaf_rules.leaf_bytes(state, leaf)
             leaves[node] = 1
         elif node in splits:  # a fork has no record of earlier splits
             rows[node] += splits[node].rows
@@ -173,7 +173,7 @@ def nodes_of(model: FittedTree) -> dict[int, Node]:
                 sums[parent[node]] += sums[node]
 
     found = {}
-    for node, path in inspection.walk(tree, names):
+    for node, path in leaf_rules.walk(tree, names):
         feature, left, right = (int(a[node]) for a in (tree.feature, tree.left, tree.right))
         split = splits.get(node)
         found[node] = Node(

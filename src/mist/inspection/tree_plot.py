@@ -89,7 +89,7 @@ def plot_tree(
     ['leaf 0: 3 rows; a 2, b 1']
     """
     from mist.inspection.colours import ON_TINT, tint
-    from mist.plotting.looks import ink, names_as_they_are
+    from mist.plotting.theme import ink, names_as_they_are
 
     check_limits(max_depth, max_classes)
     labels = labels_of(model)
@@ -156,7 +156,7 @@ def _boxes(
     model: FittedTree, labels: list[Any], max_depth: int | None, max_classes: int
 ) -> dict[int, _Box]:
     """Return the boxes to draw, by node; a node is in the middle of its children."""
-    from mist.plotting.texts import length
+    from mist.plotting.text_layout import length
 
     nodes, spread = nodes_of(model), spreads(model)
     order = list(_shown(nodes, max_depth))
@@ -198,7 +198,7 @@ def _columns(boxes: dict[int, _Box]) -> list[float]:
 
 def _page(ax: Axes | None, width: float, height: float) -> tuple[Axes, tuple[float, float]]:
     """Return the axes and their size in points."""
-    from mist.plotting.looks import axes_for
+    from mist.plotting.theme import axes_for
 
     given = ax
     size = (min(points, _WIDEST) / _INCH for points in (width + _MARGIN, height + 2 * _MARGIN))

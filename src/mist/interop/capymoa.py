@@ -13,7 +13,7 @@ import numpy as np
 from sklearn.base import clone
 
 from mist import classifier, forest
-from mist.interop.options import SEED, constructor, options_of
+from mist.interop.model_parameters import SEED, constructor, options_of
 from mist.rows import Array
 
 try:

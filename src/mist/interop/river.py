@@ -10,7 +10,7 @@ from inspect import Parameter
 from typing import Any
 
 from mist import classifier, forest
-from mist.interop.options import SEED, constructor, options_of
+from mist.interop.model_parameters import SEED, constructor, options_of
 
 try:
     from river import base

@@ -2,7 +2,7 @@
 
 None, bool, int, str and finite float are written as they are. Every other value is a JSON object,
 ``{"is": kind, "of": content}``, where the kind is one of those below or the name of a class in
-`mist.persistence.registry`. Arrays are stored separately and referred to by number.
+`mist.persistence.class_paths`. Arrays are stored separately and referred to by number.
 
 Values that are read share no memory: a list, dict or array that is found twice is written twice.
 An object that is found twice is refused, except `Labels`, which are equal if their content is.
@@ -21,8 +21,8 @@ from sklearn.base import BaseEstimator
 
 from mist import plugins
 from mist.engine.records import Records
-from mist.gate import Gated
-from mist.persistence.registry import ELSEWHERE, class_of, name_of
+from mist.locking import Gated
+from mist.persistence.class_paths import ELSEWHERE, class_of, name_of
 
 Array = np.ndarray[Any, Any]
 

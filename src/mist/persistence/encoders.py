@@ -7,7 +7,7 @@ from typing import Any
 from sklearn.base import BaseEstimator
 
 from mist.onehot import HASHED, NUMBER, TEXT
-from mist.persistence.registry import class_of
+from mist.persistence.class_paths import class_of
 from mist.persistence.shapes import require
 
 __all__ = ["check_encoder", "check_pipeline"]

@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 from sklearn.base import BaseEstimator
 
 from mist._version import __version__
-from mist.gate import Gated
+from mist.locking import Gated
 from mist.persistence.codec import Decoder, Encoder, Unreadable
 from mist.persistence.container import MOST_BYTES, Contents, read_contents, write_contents
-from mist.persistence.sound import check_sound
+from mist.persistence.validate import check_sound
 from mist.texts import one_line
 
 __all__ = ["Loaded", "load", "load_with_attachment", "restored", "save"]

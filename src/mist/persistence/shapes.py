@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from mist.engine.gaussian_mixtures import COMPONENT, MIXED
 from mist.engine.gaussians import GAUSS
-from mist.engine.lowrank import HEAD
-from mist.engine.mixture import COMPONENT, MIXED
+from mist.engine.low_rank_gaussians import HEAD
 from mist.engine.records import Records
 from mist.engine.state import CELL, LEAF, NODE
 from mist.persistence.codec import Unreadable

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mist.plotting.looks import MARKERS, PALETTE, axes_for, names_as_they_are
-from mist.plotting.texts import short
+from mist.plotting.text_layout import short
+from mist.plotting.theme import MARKERS, PALETTE, axes_for, names_as_they_are
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

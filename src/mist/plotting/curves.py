@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from mist.plotting.looks import axes_for, line_styles, mark_rows, names_as_they_are
-from mist.plotting.texts import short
+from mist.plotting.text_layout import short
+from mist.plotting.theme import axes_for, line_styles, mark_rows, names_as_they_are
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -11,9 +11,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from mist.evaluation import StreamResult
 from mist.evaluation.metrics import window_length
-from mist.plotting.looks import axes_for, line_styles, mark_rows, names_as_they_are
 from mist.plotting.shares import add_colour_bar, draw_shares
-from mist.plotting.texts import short
+from mist.plotting.text_layout import short
+from mist.plotting.theme import axes_for, line_styles, mark_rows, names_as_they_are
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

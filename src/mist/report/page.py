@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from mist.evaluation import StreamResult
 from mist.report.document import embed, render, write_setting
-from mist.report.summary import HEADINGS, summarise
+from mist.report.result_rows import HEADINGS, summarise
 
 if TYPE_CHECKING:
     from markupsafe import Markup

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from mist.datasets.registry import Entry, generated
+from mist.datasets.catalogue import Entry, generated
 
 __all__ = ["ENTRIES"]
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from mist.plotting.looks import PALETTE, axes_for, ink, names_as_they_are
-from mist.plotting.texts import SMALL, length, short
+from mist.plotting.text_layout import SMALL, length, short
+from mist.plotting.theme import PALETTE, axes_for, ink, names_as_they_are
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

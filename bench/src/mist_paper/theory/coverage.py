@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mist.engine.criterion import TIE, radius
-from mist.plotting.looks import ink, line_styles
+from mist.plotting.theme import ink, line_styles
 from mist_bench.record import Trial
-from mist_bench.tables import Table
+from mist_bench.result_tables import Table
 from mist_paper.drawing import Drawing
 from mist_paper.exhibit import Exhibit, Item, Records, Scope, results_of
 from mist_paper.theory.checks import FAILS, HOLDS, NO_GUARANTEE, interval, proportion

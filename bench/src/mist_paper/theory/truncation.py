@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mist.engine.inheritance import truncated_moments
-from mist.plotting.looks import line_styles
+from mist.plotting.theme import line_styles
 from mist_bench.record import Trial
-from mist_bench.tables import Table
+from mist_bench.result_tables import Table
 from mist_paper.drawing import Drawing
 from mist_paper.exhibit import Exhibit, Item, Records, Scope, results_of
 from mist_paper.theory.checks import verdict

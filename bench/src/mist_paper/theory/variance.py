@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from mist import MistClassifier
 from mist.engine.inheritance import split_leaf, truncated_moments
 from mist.engine.state import MEAN, State, leaf_cells
-from mist.plotting.looks import line_styles
+from mist.plotting.theme import line_styles
 from mist_bench.record import Trial
-from mist_bench.tables import Table
+from mist_bench.result_tables import Table
 from mist_paper.drawing import Drawing
 from mist_paper.exhibit import Exhibit, Item, Records, Scope, results_of
 from mist_paper.theory.checks import FAILS, HOLDS, NO_GUARANTEE, verdict

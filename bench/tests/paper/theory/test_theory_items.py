@@ -9,7 +9,7 @@ import pytest
 from drawn import assert_told_apart
 from mist.report.style import to_svg
 from mist_bench.record import Record, Trial
-from mist_bench.tables import to_latex, to_markdown
+from mist_bench.result_tables import to_latex, to_markdown
 from mist_paper.exhibit import Scope
 from mist_paper.theory import THEORY
 from mist_paper.theory.checks import FAILS, HOLDS, NO_GUARANTEE

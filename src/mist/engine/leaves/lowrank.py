@@ -1,7 +1,7 @@
 """Leaves with one Gaussian for each class, whose covariance is of low rank plus a diagonal.
 
 They replace mixtures where there are hundreds of columns. The computations are in
-`mist.engine.lowrank` and, for rare work, in `mist.engine.lowrank_parts`.
+`mist.engine.low_rank_gaussians` and, for rare work, in `mist.engine.low_rank_upkeep`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 from mist.engine.arrays import grown, per, wider
 from mist.engine.compiled import allocating, inlined
 from mist.engine.leafmodel import LeafModel, Side, Told, register
-from mist.engine.lowrank import (
+from mist.engine.low_rank_gaussians import (
     Common,
     LowRank,
     clear,
@@ -26,7 +26,7 @@ from mist.engine.lowrank import (
     refresh_leaf,
     sign_matrix,
 )
-from mist.engine.lowrank_parts import class_bytes, copy, covariances, cut, merge, weigh
+from mist.engine.low_rank_upkeep import class_bytes, copy, covariances, cut, merge, weigh
 from mist.engine.marginal import less_constants
 from mist.engine.moments import seen
 from mist.engine.state import M2, MEAN, Options, State

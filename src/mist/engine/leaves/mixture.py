@@ -1,7 +1,8 @@
 """Leaves with a Gaussian mixture for each class, or with one Gaussian ("full").
 
-The computations are in `mist.engine.mixture` (single rows), `mist.engine.components` (rare work),
-`mist.engine.gaussians` (densities) and `mist.engine.reduction` (merging).
+The computations are in `mist.engine.gaussian_mixtures` (single rows), in
+`mist.engine.mixture_upkeep` (rare work), `mist.engine.gaussians` (densities) and
+`mist.engine.reduction` (merging).
 """
 
 from __future__ import annotations
@@ -11,14 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from mist.engine import components, moments, reduction
+from mist.engine import mixture_upkeep, moments, reduction
 from mist.engine.arrays import grown, wider
 from mist.engine.capacity import reserve_cells
 from mist.engine.compiled import allocating, inlined
-from mist.engine.gaussians import Gaussians, Seen, is_whole, new_seen
-from mist.engine.leafmodel import LeafModel, Side, Told, register
-from mist.engine.marginal import less_constants
-from mist.engine.mixture import (
+from mist.engine.gaussian_mixtures import (
     NOT_POOLED,
     Mixture,
     MixtureSeen,
@@ -31,6 +29,9 @@ from mist.engine.mixture import (
     new_component,
     new_mixture,
 )
+from mist.engine.gaussians import Gaussians, Seen, is_whole, new_seen
+from mist.engine.leafmodel import LeafModel, Side, Told, register
+from mist.engine.marginal import less_constants
 from mist.engine.state import M2, MEAN, Options, State, append_cells, leaf_cells, packed_size
 
 Array = np.ndarray[Any, Any]
@@ -131,7 +132,7 @@ class MixtureModel(LeafModel):
 
     def reserve_row(self, state: State) -> None:
         """Reserve one more component."""
-        components.reserve_components(state, 1)
+        mixture_upkeep.reserve_components(state, 1)
 
     def widen(self, state: State, n_more: int) -> None:
         """Add columns that no component knows."""
@@ -171,28 +172,28 @@ class MixtureModel(LeafModel):
 
     def meet(self, state: State, X: Array, weights: Array) -> int:
         """Number of rows until another column has its first value."""
-        return components.meet_columns(state, X, weights)
+        return mixture_upkeep.meet_columns(state, X, weights)
 
     def tend(self, state: State, cell: int) -> None:
         """Divide components, or propose new pairs."""
-        components.tend(state, cell)
+        mixture_upkeep.tend(state, cell)
 
     def inherit(
         self, state: State, parents: Array, born: Array, side: Side, told: Told | None
     ) -> None:
         """Cut every component; with conditional moments, make moments and components agree."""
-        components.inherit(state, parents, born, side, told)
+        mixture_upkeep.inherit(state, parents, born, side, told)
         if told is not None:
             for parent, cell in zip(parents.tolist(), born.tolist(), strict=True):
                 _follow_components(state, parent, cell)
 
     def covariances_with(self, state: State, cell: int, feature: int) -> tuple[Array, Array]:
         """Covariances of all components together."""
-        return components.overall_covariances(state, cell, feature)
+        return mixture_upkeep.overall_covariances(state, cell, feature)
 
     def refresh(self, state: State, leaf: int) -> None:
         """Renew the pooled covariance and all factors."""
-        components.pool(state, leaf)
+        mixture_upkeep.pool(state, leaf)
 
     def begin(self, state: State, leaf: int) -> None:
         """Forget when the covariance was pooled, so that it is pooled at the next row."""
@@ -202,7 +203,7 @@ class MixtureModel(LeafModel):
 
     def release(self, state: State, cell: int) -> None:
         """Put the components on the free list."""
-        components.release(state.model, cell)
+        mixture_upkeep.release(state.model, cell)
 
     def copy_leaf(self, source: State, leaf: int, target: State, slot: int) -> None:
         """Copy the pooled covariance."""
@@ -216,8 +217,8 @@ class MixtureModel(LeafModel):
     ) -> None:
         """Copy the components, with their trials if ``with_trials``."""
         theirs = source.model
-        olds = components.components_of(theirs, old)
-        components.reserve_components(target, len(olds))
+        olds = mixture_upkeep.components_of(theirs, old)
+        mixture_upkeep.reserve_components(target, len(olds))
         for component in olds:
             born = int(new_component(target.model, new))
             _copy_component(source, component, target, born)
@@ -251,7 +252,7 @@ class MixtureModel(LeafModel):
         news = append_cells(out.tree, leaf, codes)
         for code, old, new in zip(codes.tolist(), olds.tolist(), news.tolist(), strict=True):
             self.copy_cell(state, old, out, new, with_trials=False)
-            components.scale_components(out, new, share, share)
+            mixture_upkeep.scale_components(out, new, share, share)
             parts = reduction.parts_of(out, new)
             out.carried[leaf, code] = np.array([parts.masses, parts.weights])
         # Factors need the variances of the class. They are set for the refresh only, since the
@@ -279,7 +280,7 @@ class MixtureModel(LeafModel):
             candidate += sum(array[:1].nbytes for array in seen.candidates)
         trial = candidate * (2 * mixture.growth.pairs + 1) + mixture.evidence[:1].nbytes
         for cell in leaf_cells(state.tree, leaf).tolist():
-            own = components.components_of(mixture, cell)
+            own = mixture_upkeep.components_of(mixture, cell)
             n += component * len(own)
             n += trial * int(np.count_nonzero(mixture.components.trial[own] >= 0))
         return n
@@ -292,8 +293,8 @@ def _follow_components(state: State, parent: int, cell: int) -> None:
     whole = state.model.cells.total
     mass = cells.mass[cell] / cells.mass[parent] * whole[parent] / whole[cell]
     evidence = cells.weight[cell] / cells.weight[parent] * whole[parent] / whole[cell]
-    components.scale_components(state, cell, mass, evidence)
-    mean, variance = components.overall_moments(state, cell)
+    mixture_upkeep.scale_components(state, cell, mass, evidence)
+    mean, variance = mixture_upkeep.overall_moments(state, cell)
     tree.stats[cell, MEAN] = mean
     tree.stats[cell, M2, :n] = variance * moments.seen(state, cell)
 
@@ -316,7 +317,7 @@ def _copy_component(source: State, component: int, target: State, born: int) -> 
 def _copy_trial(source: State, component: int, target: State, born: int) -> None:
     """Copy the trial of a component to the copy of the component."""
     theirs = source.model
-    there, here = int(theirs.components.trial[component]), components.open_trial(target, born)
+    there, here = int(theirs.components.trial[component]), mixture_upkeep.open_trial(target, born)
     mixture = target.model
     mixture.components.seen[born] = theirs.components.seen[component]
     mixture.components.due[born] = theirs.components.due[component]

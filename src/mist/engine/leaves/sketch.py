@@ -21,8 +21,8 @@ from mist.engine.leafmodel import register
 from mist.engine.leaves.gaussian import IndependentColumns, naive_bayes_score, renew_caches
 from mist.engine.moments import categorical_score_missing, gaussian_column, sum_of_logs
 from mist.engine.precision import stored
+from mist.engine.sorted_columns import View, count_at_most
 from mist.engine.state import HIGH, LOW, M2, MEAN, PREC, ROOMS, Options, State, leaf_cells
-from mist.engine.view import View, count_at_most
 
 Array = np.ndarray[Any, Any]
 

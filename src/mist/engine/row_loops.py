@@ -20,7 +20,7 @@ scratch : Scratch
     Scratch arrays for one row.
 room
     Workspace of the leaf model, see `mist.engine.leafmodel.LeafModel.make_room`.
-looks : mist.engine.glance.Room
+looks : mist.engine.split_screen.Room
     Workspace of the split screen.
 """
 
@@ -34,7 +34,6 @@ import numpy as np
 from mist.engine import kll
 from mist.engine.compiled import allocating, exact, inlined
 from mist.engine.conformity import MATURE, count_masses, remember
-from mist.engine.glance import glance_room, must_fail
 from mist.engine.handle import parts_of
 from mist.engine.leafmodel import (
     has_room,
@@ -48,6 +47,7 @@ from mist.engine.leafmodel import (
 from mist.engine.marginal import overall_density, settle
 from mist.engine.moments import learn_moments, learn_products, learn_scale
 from mist.engine.random import COPIES, uniform
+from mist.engine.split_screen import glance_room, must_fail
 from mist.engine.state import (
     FREE_CELL,
     N_LEARNT,

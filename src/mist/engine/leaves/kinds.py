@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from mist.engine.gaussian_mixtures import MOST_DIVIDED
 from mist.engine.leafmodel import LeafModel
 from mist.engine.leaves.gaussian import GAUSSIAN
 from mist.engine.leaves.lowrank import LOW_RANK
 from mist.engine.leaves.majority import MAJORITY
 from mist.engine.leaves.mixture import FULL, MIXTURE
 from mist.engine.leaves.sketch import SKETCH
-from mist.engine.mixture import MOST_DIVIDED
 
 LEAVES: Mapping[str, LeafModel] = {
     "gaussian": GAUSSIAN,

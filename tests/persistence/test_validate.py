@@ -9,6 +9,7 @@ from sklearn.base import BaseEstimator
 
 import mist
 from mist.baselines import NCM
+from mist.engine.candidate_splits import Batch, Trial
 from mist.engine.growth import Split
 from mist.engine.state import (
     FIRST_BLOCK,
@@ -21,12 +22,11 @@ from mist.engine.state import (
     N_NODES,
     Options,
 )
-from mist.engine.trials import Batch, Trial
-from mist.gate import Gated
 from mist.labels import Labels
+from mist.locking import Gated
 from mist.persistence import load_with_attachment, save
-from mist.persistence.registry import HOMES, class_of
-from mist.persistence.sound import check_sound
+from mist.persistence.class_paths import HOMES, class_of
+from mist.persistence.validate import check_sound
 from mist.preprocessing import StreamEncoder, StreamPipeline
 
 FOLDER = Path(__file__).parent.parent / "fixtures"

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from mist.plotting.curves import Curve, plot_curves
 from mist.plotting.shares import heat_map_height, plot_tasks
-from mist.plotting.texts import LINE, TEXT, length, short
+from mist.plotting.text_layout import LINE, TEXT, length, short
 from mist.report.style import WIDTH, new_figure, style, to_svg
 from mist_bench.plotting.costs import (
     GROUPS,
@@ -22,7 +22,7 @@ from mist_bench.plotting.costs import (
     mark,
     plot_costs,
 )
-from mist_bench.plotting.ranks import lay_out_ranks, plot_ranks
+from mist_bench.plotting.rank_plot import lay_out_ranks, plot_ranks
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -8,8 +8,8 @@ import numpy as np
 from scipy.special import logsumexp
 
 from mist.engine.leafmodel import kind_of
+from mist.engine.row_loops import write_scores
 from mist.engine.state import State, leaf_cells
-from mist.engine.stream import write_scores
 from mist.fitted import FittedTree
 from mist.inspection.explanation import ClassAtLeaf, Explanation, Step
 from mist.inspection.nodes import labels_of, one_tree, spreads

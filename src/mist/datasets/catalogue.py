@@ -609,7 +609,7 @@ def find_entry(name: str) -> Entry:
 
     Examples
     --------
-    >>> from mist.datasets.registry import find_entry
+    >>> from mist.datasets.catalogue import find_entry
     >>> find_entry("Fashion-MNIST").name
     'fashion_mnist'
     """

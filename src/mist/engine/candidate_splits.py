@@ -25,13 +25,13 @@ import numpy as np
 from mist.engine.betting import BETS, bet, wealth
 from mist.engine.capacity import reserve_codes, reserve_missing, reserve_nodes
 from mist.engine.compiled import exact
-from mist.engine.forking import NEVER
+from mist.engine.driver import advance
+from mist.engine.fork import NEVER
 from mist.engine.inheritance import give_back, split_leaf
+from mist.engine.leaf_copy import copy_leaf, one_leaf_state
 from mist.engine.leafmodel import kind_of
-from mist.engine.passage import advance
+from mist.engine.row_loops import Notes
 from mist.engine.state import State, clear_leaf, detach_cells, leaf_cells, new_leaf, new_node
-from mist.engine.stream import Notes
-from mist.engine.transplant import copy_leaf, one_leaf_state
 
 Array = np.ndarray[Any, Any]
 
@@ -124,7 +124,7 @@ def follow(
     state : State
         The model; its ``trials`` are changed in place.
     X, codes, weights, ranks
-        As for `mist.engine.stream.run`.
+        As for `mist.engine.row_loops.run`.
     notes : Notes
         What `run` recorded of the rows.
     first, last : int

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mist.archives import ARCHIVE_ERRORS, check_packing, read_header
-from mist.datasets.registry import Entry
+from mist.datasets.catalogue import Entry
 from mist.files import replacing
 
 ENVIRONMENT = "MIST_DATA"

@@ -1,6 +1,6 @@
 """The slow and obvious twin of merging: full matrices, every pair weighed, sketches row by row.
 
-It is written to be read beside `mist.engine.merging` and shares no code with the package.
+It is written to be read beside `mist.engine.merge` and shares no code with the package.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ import math
 from collections.abc import Sequence
 
 from naive import Cell, NaiveMist, draw
-from naive_merging import merge_sketches
+from naive_merge import merge_sketches
 
 FORKS = 8  # what the random bits of forks are drawn for
 

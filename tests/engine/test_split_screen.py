@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from mist.engine import growth
 from mist.engine.criterion import TIE, best_splits, most_gain, radius
-from mist.engine.glance import glance_room, must_fail
+from mist.engine.split_screen import glance_room, must_fail
 from mist.engine.state import NO_GLANCE, TOTALS, Glance, sketch_plan
 from mist.engine.thresholds import median_candidates, midpoint, observed_cells
 from published import paper_tree

@@ -11,10 +11,7 @@ import numpy as np
 
 from mist.engine.arrays import grown, per
 from mist.engine.capacity import next_size
-from mist.engine.gaussians import Gaussians, Seen
-from mist.engine.inheritance import fractions, truncated_moments
-from mist.engine.leafmodel import Side, Told
-from mist.engine.mixture import (
+from mist.engine.gaussian_mixtures import (
     FREE_COMPONENT,
     FREE_TRIAL,
     N_COMPONENTS,
@@ -27,6 +24,9 @@ from mist.engine.mixture import (
     refresh_trial,
     winner,
 )
+from mist.engine.gaussians import Gaussians, Seen
+from mist.engine.inheritance import fractions, truncated_moments
+from mist.engine.leafmodel import Side, Told
 from mist.engine.state import M2, State, leaf_cells
 
 Array = np.ndarray[Any, Any]

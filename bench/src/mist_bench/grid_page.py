@@ -15,10 +15,10 @@ from mist_bench.cells import NOTHING
 from mist_bench.outcomes import Outcomes, arrange, heading_of
 from mist_bench.plots import Plot, cost_plots, curve_plots, rank_plots, task_plots
 from mist_bench.record import MEASURES, Record, Run
+from mist_bench.result_tables import Table, to_csv, to_latex, to_markdown
 from mist_bench.scores import HEADLINE, scores
 from mist_bench.sentences import describe, headline, state, write_hours
 from mist_bench.summary import all_tables, recall_tables
-from mist_bench.tables import Table, to_csv, to_latex, to_markdown
 
 __all__ = ["render_bench", "write_reports"]
 

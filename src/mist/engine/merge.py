@@ -1,7 +1,7 @@
 """Merging two trees: adding what another tree has learnt.
 
 Weights, masses, counts and moments are sums, and are added exactly but for rounding. Sketches are
-merged within their error (`mist.engine.levels`). What leaf models keep is merged exactly for
+merged within their error (`mist.engine.kll_merge`). What leaf models keep is merged exactly for
 Gaussian leaves and for classes with one component at a leaf ("full"), and approximately for
 mixtures (`mist.engine.reduction`) and covariances of low rank.
 
@@ -15,14 +15,15 @@ from typing import Any
 
 import numpy as np
 
-from mist.engine import levels
+from mist.engine import kll_merge
 from mist.engine.arrays import per
 from mist.engine.capacity import reserve_cells, reserve_codes, reserve_missing
-from mist.engine.components import scale_components
 from mist.engine.conformity import count_masses, merge_scores, reserve_classes
-from mist.engine.forking import bare
+from mist.engine.fork import bare
 from mist.engine.inheritance import give_back, split_leaf
+from mist.engine.leaf_copy import one_leaf_state
 from mist.engine.leafmodel import kind_of
+from mist.engine.mixture_upkeep import scale_components
 from mist.engine.state import (
     EPOCH,
     M2,
@@ -36,7 +37,6 @@ from mist.engine.state import (
     detach_cells,
     leaf_cells,
 )
-from mist.engine.transplant import one_leaf_state
 
 Array = np.ndarray[Any, Any]
 
@@ -194,7 +194,7 @@ def _merge_cell(state: State, cell: int, other: State, other_cell: int) -> None:
     _add_moments(state, cell, other, other_cell)
     for name in ("weight", "mass", "count", "steps"):
         state.tree.cells[name][cell] += other.tree.cells[name][other_cell]
-    levels.merge_sketch(state, cell, other, other_cell)
+    kll_merge.merge_sketch(state, cell, other, other_cell)
     kind_of(state.model).merge(state, cell, other, other_cell)
 
 

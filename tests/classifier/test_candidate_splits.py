@@ -12,11 +12,11 @@ from scipy.stats import binom
 
 from material import fingerprint
 from mist import MistClassifier
-from mist.engine import trials
+from mist.engine import candidate_splits
 from mist.engine.inheritance import split_leaf
+from mist.engine.leaf_copy import one_leaf_state
 from mist.engine.state import State
-from mist.engine.transplant import one_leaf_state
-from naive_trials import NaiveTrials
+from naive_candidate_splits import NaiveTrials
 from published import paper_tree
 
 NAN = np.nan
@@ -79,20 +79,20 @@ def test_a_leaf_that_needs_no_split_keeps_its_level():
 def fair_game(rng: np.random.Generator, delta: float, leaf: int = 0) -> bool:
     """Whether one of four trials of three batches is ever promoted though none is better."""
     for number in (1, 2, 3):
-        batch = trials.Batch(
+        batch = candidate_splits.Batch(
             number, 0.0, np.zeros(4, bool), tuple(no_state_trial() for _ in range(4))
         )
         for trial in batch.trials:
             x = rng.choice([-1.0, 1.0], 2000) * rng.uniform(0.1, 1.0)
             reached = np.full(x.size, leaf)
-            trials.stake(trial.capital, trial.most, reached, leaf, np.zeros(x.size), x)
-        if trials.winner(batch, delta) is not None:
+            candidate_splits.stake(trial.capital, trial.most, reached, leaf, np.zeros(x.size), x)
+        if candidate_splits.winner(batch, delta) is not None:
             return True
     return False
 
 
-def no_state_trial() -> trials.Trial:
-    return trials.Trial(None, 0.0, np.ones(4), np.ones(1))
+def no_state_trial() -> candidate_splits.Trial:
+    return candidate_splits.Trial(None, 0.0, np.ones(4), np.ones(1))
 
 
 def test_a_fair_game_is_won_with_a_probability_of_delta_at_most_over_all_batches():
@@ -104,14 +104,16 @@ def test_a_fair_game_is_won_with_a_probability_of_delta_at_most_over_all_batches
 
 
 def test_the_richest_of_those_that_ever_had_enough_wins():
-    def trial(most: float, now: float) -> trials.Trial:
+    def trial(most: float, now: float) -> candidate_splits.Trial:
         return no_state_trial()._replace(capital=np.full(4, now), most=np.array([most]))
 
-    batch = trials.Batch(1, 0.0, np.zeros(4, bool), (trial(59.0, 59.0), trial(61.0, 3.0)))
-    assert trials.winner(batch, 0.1) is batch.trials[0]  # needed: 2 trials * 1 * 2 / 0.1 = 40
-    assert trials.winner(batch, 2 * 2 / 60.0) is batch.trials[1]
-    assert trials.winner(batch, 2 * 2 / 58.0) is batch.trials[0]
-    assert trials.winner(batch._replace(number=2), 0.1) is None
+    batch = candidate_splits.Batch(1, 0.0, np.zeros(4, bool), (trial(59.0, 59.0), trial(61.0, 3.0)))
+    assert (
+        candidate_splits.winner(batch, 0.1) is batch.trials[0]
+    )  # needed: 2 trials * 1 * 2 / 0.1 = 40
+    assert candidate_splits.winner(batch, 2 * 2 / 60.0) is batch.trials[1]
+    assert candidate_splits.winner(batch, 2 * 2 / 58.0) is batch.trials[0]
+    assert candidate_splits.winner(batch._replace(number=2), 0.1) is None
 
 
 # --- the twin -----------------------------------------------------------------------------------
@@ -296,7 +298,7 @@ def test_new_columns_come_to_the_trials_as_well():
     batch = model._state.trials[0]
     assert {t.state.n_features for t in batch.trials} == {len(batch.used)} == {3}
     # A trial that takes the leaf's place now makes a tree of three columns like any other.
-    trials.promote(model._state, 0, batch.trials[0])
+    candidate_splits.promote(model._state, 0, batch.trials[0])
     for x, label in zip(X.tolist(), y.tolist(), strict=True):
         model.learn_one({"a": x[0], "b": x[1], "c": x[2]}, label)
     assert model.n_leaves_ >= 2

@@ -16,6 +16,7 @@ import naive
 from mist import MistClassifier
 from mist.engine import kll
 from mist.engine.inheritance import split_leaf
+from mist.engine.row_loops import first_missing, leaf_nodes, survey
 from mist.engine.state import (
     EPOCH,
     M2,
@@ -28,7 +29,6 @@ from mist.engine.state import (
     State,
     leaf_cells,
 )
-from mist.engine.stream import first_missing, leaf_nodes, survey
 from published import paper_tree
 
 NAN = math.nan

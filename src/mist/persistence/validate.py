@@ -12,14 +12,9 @@ from typing import Any, get_type_hints
 
 import numpy as np
 
+from mist.engine.candidate_splits import Batch, Trial
 from mist.engine.conformity import REMEMBERED, Conformity
-from mist.engine.gaussians import Gaussians, Seen
-from mist.engine.growth import Split, SplitRule
-from mist.engine.leaves.gaussian import NaiveBayes
-from mist.engine.leaves.lowrank import LowRankLeaves
-from mist.engine.leaves.majority import Majority
-from mist.engine.lowrank import Common, LowRank
-from mist.engine.mixture import (
+from mist.engine.gaussian_mixtures import (
     FREE_COMPONENT,
     FREE_TRIAL,
     N_COMPONENTS,
@@ -30,6 +25,13 @@ from mist.engine.mixture import (
     MixtureSeen,
     growth_of,
 )
+from mist.engine.gaussians import Gaussians, Seen
+from mist.engine.growth import Split, SplitRule
+from mist.engine.leaves.gaussian import NaiveBayes
+from mist.engine.leaves.lowrank import LowRankLeaves
+from mist.engine.leaves.majority import Majority
+from mist.engine.low_rank_gaussians import Common, LowRank
+from mist.engine.sorted_columns import View
 from mist.engine.state import (
     CAPS,
     FIRST_BLOCK,
@@ -53,12 +55,10 @@ from mist.engine.state import (
     packed_size,
     sketch_plan,
 )
-from mist.engine.trials import Batch, Trial
-from mist.engine.view import View
-from mist.gate import Gated
 from mist.labels import Labels, check_one_kind, plain_label
+from mist.locking import Gated
 from mist.options import RANGES, check_options
-from mist.persistence.registry import class_of
+from mist.persistence.class_paths import class_of
 from mist.persistence.shapes import (
     BASELINES,
     COMMON,

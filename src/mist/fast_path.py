@@ -18,8 +18,8 @@ from mist.engine.conformity import reserve_classes
 from mist.engine.growth import Split, follow_up
 from mist.engine.handle import Handle
 from mist.engine.leafmodel import LeafModel, kind_of
-from mist.engine.single import UNSURE, learner, predictor, told
-from mist.engine.stream import DONE, FULL_CELLS, FULL_ITEMS
+from mist.engine.row_loops import DONE, FULL_CELLS, FULL_ITEMS
+from mist.engine.single_row import UNSURE, learner, predictor, told
 from mist.fitted import FittedTree
 
 Array = np.ndarray[Any, Any]

@@ -8,7 +8,7 @@ from typing import Any
 from mist_bench.methods import make
 from mist_bench.outcomes import title_of
 from mist_bench.record import Task
-from mist_bench.tables import Table
+from mist_bench.result_tables import Table
 from mist_paper.exhibit import Exhibit, Item, Records, Scope
 
 __all__ = ["ITEM"]

@@ -1,6 +1,6 @@
 """The driver of the loop over rows: runs it until it returns, and serves its request.
 
-`mist.engine.stream.run` returns when an array is full, a leaf is due for a split attempt or the
+`mist.engine.row_loops.run` returns when an array is full, a leaf is due for a split attempt or the
 leaf model needs rare work. The driver does all of that but the split attempts, which are left to
 `mist.engine.growth`.
 """
@@ -14,8 +14,8 @@ import numpy as np
 from mist.engine.capacity import reserve_cells
 from mist.engine.kll import reserve_items, widen_block
 from mist.engine.leafmodel import kind_of
+from mist.engine.row_loops import ATTEMPT, DONE, FULL_CELLS, FULL_ITEMS, Notes, run
 from mist.engine.state import State
-from mist.engine.stream import ATTEMPT, DONE, FULL_CELLS, FULL_ITEMS, Notes, run
 
 Array = np.ndarray[Any, Any]
 
@@ -33,7 +33,7 @@ def advance(
 ) -> tuple[int, int]:
     """Learn rows from ``start`` on until the loop returns, and serve its request.
 
-    Parameters as in `mist.engine.stream.run`, with the state in place of its handle.
+    Parameters as in `mist.engine.row_loops.run`, with the state in place of its handle.
 
     Returns
     -------
@@ -54,7 +54,7 @@ def answer(state: State, reason: int, detail: int) -> int:
     state : State
         The model; changed in place.
     reason, detail : int
-        As `mist.engine.stream.run` returned them.
+        As `mist.engine.row_loops.run` returned them.
     """
     if reason in (DONE, ATTEMPT):
         return detail if reason == ATTEMPT else -1

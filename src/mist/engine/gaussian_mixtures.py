@@ -5,7 +5,7 @@ a proposal, here called *trial*: a copy of the component, and *pairs* of Gaussia
 replace it. Copy and pairs learn the same rows. Before each row is learnt, the log density that a
 pair gives it minus that of the copy is added to the evidence of the pair. A pair with enough
 evidence replaces the component. Dividing and proposing are rare work, see
-`mist.engine.components`. A full-covariance leaf is a mixture of one component without trials.
+`mist.engine.mixture_upkeep`. A full-covariance leaf is a mixture of one component without trials.
 
 A class's components depend only on the rows of the class. For predictions their covariances are
 shrunk towards one that is pooled over all classes of the leaf. So a component has two factors: one
@@ -708,7 +708,7 @@ def learn_mixture(tree, mixture, missing, leaf, cell, X, i, w, room):
     Returns
     -------
     bool
-        Whether `mist.engine.components.tend` is to be called for the cell.
+        Whether `mist.engine.mixture_upkeep.tend` is to be called for the cell.
     """
     cells, components, own = mixture.cells, mixture.components, mixture.own
     growth = mixture.growth

@@ -11,14 +11,14 @@ from hypothesis import strategies as st
 
 from mist import MistClassifier
 from mist.engine import kll
-from mist.engine.components import pool
 from mist.engine.joint import points_of
+from mist.engine.kll_merge import levels_of, merge_sketch
 from mist.engine.leafmodel import kind_of
-from mist.engine.levels import levels_of, merge_sketch
+from mist.engine.mixture_upkeep import pool
 from mist.engine.reduction import Parts, beside, joined, parts_of, reduced
 from mist.engine.state import N_CELLS, N_LEARNT, State
 from naive import Sketch
-from naive_merging import Component, merge_sketches, reduce
+from naive_merge import Component, merge_sketches, reduce
 
 NEVER = 10**9
 QUANTILES = np.arange(1, 20) / 20.0

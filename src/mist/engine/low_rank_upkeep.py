@@ -8,7 +8,7 @@ import numpy as np
 
 from mist.engine.arrays import per
 from mist.engine.inheritance import fractions, truncated_moments
-from mist.engine.lowrank import LARGEST, LowRank, Room, own_factor
+from mist.engine.low_rank_gaussians import LARGEST, LowRank, Room, own_factor
 
 Array = np.ndarray[Any, Any]
 
@@ -42,7 +42,7 @@ def cut(
         Conditional mean and variance of the split column on that side; None takes those of the
         truncated Gaussian.
     room : Room
-        From `mist.engine.lowrank.make_room`.
+        From `mist.engine.low_rank_gaussians.make_room`.
 
     Returns
     -------
@@ -88,7 +88,7 @@ def covariances(pool: LowRank, g: int, feature: int, room: Room) -> Array:
     feature : int
         A numeric column in which the class has values.
     room : Room
-        From `mist.engine.lowrank.make_room`.
+        From `mist.engine.low_rank_gaussians.make_room`.
 
     Returns
     -------
@@ -135,7 +135,7 @@ def merge(pool: LowRank, g: int, other: LowRank, h: int, room: Room) -> None:
     g, h : int
         The class that is changed, and the one that is added.
     room : Room
-        From `mist.engine.lowrank.make_room`.
+        From `mist.engine.low_rank_gaussians.make_room`.
     """
     if not other.head["weight"][h] > 0.0:
         return

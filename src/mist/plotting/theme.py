@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from mist.plotting.texts import short
+from mist.plotting.text_layout import short
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

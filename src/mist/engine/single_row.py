@@ -16,9 +16,9 @@ from numba.extending import intrinsic
 
 from mist.engine.compiled import inlined, undivided
 from mist.engine.handle import Address, Handle, parts_of
-from mist.engine.stream import predict_rows, run
-from mist.gate import ALONE
+from mist.engine.row_loops import predict_rows, run
 from mist.limits import LARGEST, LARGEST_WEIGHT
+from mist.locking import ALONE
 
 Array = np.ndarray[Any, Any]
 
@@ -26,7 +26,7 @@ UNSURE = -2
 """The row needs the slow path; nothing was learnt. (-1 is the answer where no class is known.)"""
 
 _REASONS = 8
-"""More than the number of reasons for which `mist.engine.stream.run` returns.
+"""More than the number of reasons for which `mist.engine.row_loops.run` returns.
 
 So no pair of reason and detail is taken for `UNSURE`, which would be reason 6.
 """
@@ -103,8 +103,8 @@ def learn_row(desk, handle, x, code, w):
     Returns
     -------
     int
-        `UNSURE`, or the detail that `mist.engine.stream.run` returned times 8, plus the reason; see
-        `told`.
+        `UNSURE`, or the detail that `mist.engine.row_loops.run` returned times 8, plus the reason;
+        see `told`.
     """
     run_at, order, n_numeric, ranks, holes, flags = parts_of(desk)
     # Python's global lock is kept from here to the end, so no thread can enter after this test.
@@ -174,7 +174,7 @@ def learner(
     holes : bool
         Whether rows with missing values are accepted.
     flags : ndarray of int64
-        Flags of the read-write lock, see `mist.gate.Gate`.
+        Flags of the read-write lock, see `mist.locking.Gate`.
     """
     # Of the arrays only the types count here.
     row, codes, weights = np.empty((1, 1)), np.empty(1, np.int64), np.empty(1)
