@@ -117,7 +117,7 @@ def miscounted(model, counts):
             wrong.append(f"node {node}: children with mass {below!r} of {tree.nodes.mass[node]!r}")
     for leaf in range(int(tree.counters[N_LEAVES])):
         cells = leaf_cells(tree, leaf)
-        rows, observed = float(tree.leaves.rows[leaf]), float(tree.cells.count[cells].sum())
+        rows, observed = float(tree.leaves.weight_seen[leaf]), float(tree.cells.count[cells].sum())
         if rows != observed or rows != np.floor(rows):
             wrong.append(f"leaf {leaf}: {rows!r} rows, {observed!r} in its cells")
         if (tree.cells.steps[cells] != tree.cells.count[cells]).any():

@@ -109,30 +109,30 @@ def same_tree(twin: NaiveMist, model: MistClassifier) -> None:
         if leaf < 0:
             continue
         record, cells = state.tree.leaves[leaf], leaf_cells(state.tree, leaf)
-        assert record["rows"] == pytest.approx(node.rows, rel=1e-9)
-        assert bool(record["orphan"]) == node.orphan
-        assert model.leaf == "majority" or record["clock"] == node.clock
+        assert record["weight_seen"] == pytest.approx(node.rows, rel=1e-9)
+        assert bool(record["prior_only"]) == node.prior_only
+        assert model.leaf == "majority" or record["n_updates"] == node.n_updates
         assert state.tree.cells.code[cells].tolist() == list(node.cells)
         for cell, theirs in zip(cells.tolist(), node.cells.values(), strict=True):
-            _same_cell(twin, model, cell, theirs, orphan=node.orphan)
+            _same_cell(twin, model, cell, theirs, prior_only=node.prior_only)
             if at == 0:
                 _same_sketch(model, cell, theirs)
 
 
 def _same_cell(
-    twin: NaiveMist, model: MistClassifier, cell: int, theirs: Cell, *, orphan: bool
+    twin: NaiveMist, model: MistClassifier, cell: int, theirs: Cell, *, prior_only: bool
 ) -> None:
     state = model._state
     record = state.tree.cells[cell]
     for name in ("weight", "mass", "count", "steps"):
         assert record[name] == pytest.approx(getattr(theirs, name), rel=1e-9, abs=0.0)
-    if orphan:
+    if prior_only:
         return
     unit = np.array([math.sqrt(twin.run_var(j)) + abs(twin.total.mean[j]) for j in range(twin.d)])
     mean, m2 = state.tree.stats[cell, [MEAN, M2]]
     known = np.full(twin.d, record["weight"])
-    if state.missing is not None:
-        known = state.missing.cell[cell]
+    if state.observed is not None:
+        known = state.observed.cell[cell]
     # What is left of a class on one side may be a difference of nearly equal numbers.
     np.testing.assert_allclose(known, theirs.fw, rtol=1e-9, atol=1e-12 * record["weight"])
     assert (np.abs(mean - theirs.mean) <= 1e-9 * unit).all()

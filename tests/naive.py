@@ -264,8 +264,8 @@ class Node:
     def __init__(self, d: int, epoch: int) -> None:
         self.mass = 0.0
         self.feature, self.threshold, self.left, self.right = -1, 0.0, -1, -1
-        self.rows, self.clock, self.tried, self.refresh_at = 0.0, 0, 0, 1
-        self.epoch, self.orphan = epoch, False
+        self.rows, self.n_updates, self.tried, self.refresh_at = 0.0, 0, 0, 1
+        self.epoch, self.prior_only = epoch, False
         self.cells: dict[int, Cell] = {}  # class code -> cell, in order of creation
         self.spread, self.observed = [0.0] * d, [0.0] * d
 
@@ -380,8 +380,8 @@ class NaiveMist:
         self.seen += 1
         at = self.route(row, weight)
         leaf = self.nodes[at]
-        if leaf.orphan:
-            leaf.cells, leaf.orphan = {}, False
+        if leaf.prior_only:
+            leaf.cells, leaf.prior_only = {}, False
         varied = [m2 > 0.0 for m2 in self.total.m2]
         self.welford(self.total, row, weight)
         if any(self.total.m2[j] > 0.0 and not varied[j] for j in range(self.d)):
@@ -395,12 +395,12 @@ class NaiveMist:
         for j in range(self.d):
             leaf.spread[j] += growth[j]
             leaf.observed[j] += 0.0 if math.isnan(row[j]) else weight
-        leaf.clock += 1
-        if leaf.clock == leaf.refresh_at or leaf.epoch != self.epoch:
+        leaf.n_updates += 1
+        if leaf.n_updates == leaf.refresh_at or leaf.epoch != self.epoch:
             for other in leaf.cells.values():
                 self.refresh(leaf, other)
             leaf.epoch = self.epoch
-            leaf.refresh_at = leaf.clock + 1 + leaf.clock // 256
+            leaf.refresh_at = leaf.n_updates + 1 + leaf.n_updates // 256
         else:
             self.refresh(leaf, cell)
         self.sketch_row(at, code, row, weight)
@@ -612,7 +612,7 @@ class NaiveMist:
                             born.sketch = self.inherit_sketch(cell, born, j, v, side)
                             born.sketch.node, born.sketch.code = len(self.nodes), code
             if not child.cells:  # nothing worth inheriting: keep the class masses until a row comes
-                child.orphan = True
+                child.prior_only = True
                 for code, cell in leaf.cells.items():
                     child.cells[code] = Cell(self.d)
                     child.cells[code].weight, child.cells[code].mass = cell.weight, cell.mass
@@ -750,7 +750,7 @@ class NaiveMist:
         scores = {}
         for code, cell in leaf.cells.items():
             score = math.log(cell.mass + 1.0)  # line 2
-            if not leaf.orphan and self.leaf != "majority":
+            if not leaf.prior_only and self.leaf != "majority":
                 for j in range(self.d):
                     if math.isnan(x[j]):
                         continue

@@ -51,8 +51,8 @@ def fork(twin: NaiveMist, number: int) -> NaiveMist:
     out.seed = draw(twin.seed, FORKS, number, twin.seen, 0) >> 1
     out.seen, out.epoch, out.total = 0, 0, Cell(twin.d)
     for node in out.nodes:
-        node.cells, node.orphan = {}, False
-        node.rows, node.clock, node.tried, node.refresh_at, node.epoch = 0.0, 0, 0, 1, 0
+        node.cells, node.prior_only = {}, False
+        node.rows, node.n_updates, node.tried, node.refresh_at, node.epoch = 0.0, 0, 0, 1, 0
         node.spread, node.observed = [0.0] * twin.d, [0.0] * twin.d
     out.nodes[0].mass = 0.0
     return out
@@ -92,9 +92,9 @@ def merge(twin: NaiveMist, other: NaiveMist, began: Sequence[float] | None = Non
     for at, theirs in enumerate(other.nodes):
         node = twin.nodes[at]
         node.mass += theirs.mass - (began[at] if began else 0.0)
-        if theirs.left < 0 and theirs.cells and not theirs.orphan:
+        if theirs.left < 0 and theirs.cells and not theirs.prior_only:
             _merge_leaf(twin, at, other)
-        elif node.left < 0 and node.epoch != twin.epoch and not node.orphan:
+        elif node.left < 0 and node.epoch != twin.epoch and not node.prior_only:
             _refresh(twin, at)
 
 
@@ -107,8 +107,8 @@ def _refresh(twin: NaiveMist, at: int) -> None:
 
 def _merge_leaf(twin: NaiveMist, at: int, other: NaiveMist) -> None:
     node, theirs = twin.nodes[at], other.nodes[at]
-    if node.orphan:
-        node.cells, node.orphan = {}, False
+    if node.prior_only:
+        node.cells, node.prior_only = {}, False
     for their_code, cell in theirs.cells.items():
         code = twin.labels.index(other.labels[their_code])
         mine = node.cells.setdefault(code, Cell(twin.d))
@@ -129,6 +129,6 @@ def _merge_leaf(twin: NaiveMist, at: int, other: NaiveMist) -> None:
         if mine.sketch is not None:
             merge_sketches(mine.sketch, copy.deepcopy(cell.sketch))
     node.rows += theirs.rows
-    node.clock += theirs.clock
-    node.refresh_at = node.clock + 1
+    node.n_updates += theirs.n_updates
+    node.refresh_at = node.n_updates + 1
     _refresh(twin, at)

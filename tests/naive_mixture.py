@@ -278,7 +278,7 @@ class NaiveMixtureLeaf:
         return min(max(0.02, self.a / 1000), 0.1)
 
     @property
-    def trial_pace(self) -> float:
+    def proposal_pace(self) -> float:
         return min(max(0.1, self.a / 200), 0.5)
 
     @property
@@ -308,7 +308,7 @@ class NaiveMixtureLeaf:
         for k, r in zip(c.components, self.responsibilities(c, row), strict=True):
             if r > 1e-3:
                 if k.trial is not None:
-                    k.trial.judge(row, r * w, c.floor(), c.variances(), self.trial_pace)
+                    k.trial.judge(row, r * w, c.floor(), c.variances(), self.proposal_pace)
                 if not k.own.ready and k.own.lacks(row):
                     k.own.ready = True
                     k.learning = self.learner(c, k)
@@ -327,7 +327,7 @@ class NaiveMixtureLeaf:
             if unmade or k.own.n >= (1 + self.own_pace) * k.made or k.own.news(k.made_of):
                 self.refresh(c, k)
         for k in due:
-            self.tend(c, k)
+            self.on_cell_due(c, k)
 
     def responsibilities(self, c: NaiveClass, x: Array) -> Array:
         if len(c.components) == 1:

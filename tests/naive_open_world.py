@@ -58,7 +58,7 @@ def class_densities(tree: NaiveMist, x: Sequence[float]) -> dict[Hashable, float
                 density -= 0.5 * (math.log(tree.run_var(j)) if sketch else LOG_2PI)
         if tree.leaf == "gaussian":
             density += late_columns(tree, leaf, cell, row)
-        if leaf.orphan:
+        if leaf.prior_only:
             density = overall_density(tree, row)
         share = cell.weight / masses(tree)[tree.labels[code]]
         out[tree.labels[code]] = math.log(share) + density
@@ -107,7 +107,7 @@ class NaiveNovelty:
         self.scores: dict[Hashable, list[tuple[float, float]]] = {}
 
     def at_orphan(self, x: Sequence[float]) -> bool:
-        return self.tree.nodes[self.tree.apply(x)].orphan
+        return self.tree.nodes[self.tree.apply(x)].prior_only
 
     def learn_row(self, x: Sequence[float], label: Hashable, weight: float) -> None:
         """Score a row, then let the tree learn it."""

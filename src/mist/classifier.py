@@ -26,7 +26,7 @@ from mist.engine.merge import merged
 from mist.engine.row_loops import first_missing, leaf_nodes, predict_rows, write_densities
 from mist.engine.state import N_LEARNT, N_LEAVES, N_NODES, Options, State, writable
 from mist.estimator import Saveable, size_of, take_over, without_trace
-from mist.fast_path import UNKNOWN, Single
+from mist.fast_path import UNKNOWN, FastPath
 from mist.impurity import gini_impurity, mean_classes, weighted_impurity
 from mist.inspection import Explanation, explain, feature_importances, to_frame
 from mist.labels import Labels
@@ -101,18 +101,18 @@ class LeafRow(NamedTuple):
     nbytes: int
 
 
-class Batch(NamedTuple):
+class CheckedRows(NamedTuple):
     """Rows that passed all checks: labels as codes, columns in the engine's order."""
 
     X: Array
     codes: Array
     weights: Array
-    whole: bool
+    complete: bool
     """True if no value is missing; False if that is not known."""
 
-    def part(self, rows: Any) -> Batch:
+    def part(self, rows: Any) -> CheckedRows:
         """Some of the rows."""
-        return Batch(self.X[rows], self.codes[rows], self.weights[rows], self.whole)
+        return CheckedRows(self.X[rows], self.codes[rows], self.weights[rows], self.complete)
 
 
 class TreeView(NamedTuple):
@@ -313,7 +313,7 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
     0.98
     """
 
-    _single: Single | None = None
+    _fast_path: FastPath | None = None
     _labels: Labels
     _order: Array  # number of the user's column at each position of the engine's columns
     _splits: list[Split]
@@ -440,10 +440,10 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
             message names the option, or the row and column.
         """
         fresh = type(self)(**self.get_params(deep=False))
-        fresh._absorb(fresh._admit(X, y, None, sample_weight))
+        fresh._learn_batch(fresh._validate_batch(X, y, None, sample_weight))
         if fresh._state.tree.counters[N_LEARNT] == 0:
             raise ValueError("every sample_weight is zero: give at least one row a weight above 0")
-        self._gate.alone(lambda: take_over(self, fresh, _LEARNT))
+        self._lock.write(lambda: take_over(self, fresh, _LEARNT))
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
@@ -476,7 +476,9 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
         >>> model.predict([[0.1], [4.9]])
         array(['low', 'high'], dtype='<U4')
         """
-        self._gate.alone(lambda: self._absorb(self._admit(X, y, classes, sample_weight)))
+        self._lock.write(
+            lambda: self._learn_batch(self._validate_batch(X, y, classes, sample_weight))
+        )
         return self
 
     def prequential(self, X: Any, y: Any, sample_weight: Any = None) -> Array:
@@ -508,13 +510,15 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
         >>> model.prequential([[0.0], [9.0], [0.1], [9.1]], [0, 1, 0, 1])
         array([0, 0, 0, 1])
         """
-        return self._gate.alone(
-            lambda: self._test_then_train(self._admit(X, y, None, sample_weight, predict=True))
+        return self._lock.write(
+            lambda: self._test_then_train(
+                self._validate_batch(X, y, None, sample_weight, predict=True)
+            )
         )
 
-    def _test_then_train(self, batch: Batch) -> Array:
+    def _test_then_train(self, batch: CheckedRows) -> Array:
         codes = np.empty(len(batch.X), dtype=np.int64)
-        self._absorb(batch, codes)
+        self._learn_batch(batch, codes)
         known = np.flatnonzero(codes >= 0)
         out = np.full(len(codes), self.classes_[0], dtype=self.classes_.dtype)
         out[known] = self._labels.decode(codes[known])
@@ -558,7 +562,9 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
         >>> model.predict_many({"size": [0.9, 8.5]})
         array(['cat', 'cow'], dtype='<U3')
         """
-        self._gate.alone(lambda: self._absorb(self._admit_many(X, y, sample_weight, classes)))
+        self._lock.write(
+            lambda: self._learn_batch(self._validate_table(X, y, sample_weight, classes))
+        )
         return self
 
     def prequential_many(self, X: Any, y: Any, sample_weight: Any = None) -> Array:
@@ -578,8 +584,10 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
         ndarray, shape (n,)
             The prediction for every row, made before the row was learnt.
         """
-        return self._gate.alone(
-            lambda: self._test_then_train(self._admit_many(X, y, sample_weight, None, predict=True))
+        return self._lock.write(
+            lambda: self._test_then_train(
+                self._validate_table(X, y, sample_weight, None, predict=True)
+            )
         )
 
     def learn_one(self, x: Any, y: Any, sample_weight: float = 1.0) -> Self:
@@ -599,26 +607,26 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
         -------
         self
         """
-        single = self._single
+        single = self._fast_path
         left = None if single is None else single.learn(x, y, sample_weight)
         if left is None:
             self._learn_one(x, y, sample_weight)
         elif single is not None and left:
-            self._follow(single, left)
+            self._finish_fast_path(single, left)
         return self
 
     def _learn_one(self, x: Any, y: Any, sample_weight: float) -> None:
         """Learn one row on the slow path, with all checks."""
 
         def learn_it() -> None:
-            self._absorb(self._admit_one(x, y, sample_weight))
-            self._shorten(checked=True)
+            self._learn_batch(self._validate_one(x, y, sample_weight))
+            self._enable_fast_path(checked=True)
 
-        self._gate.alone(learn_it)
+        self._lock.write(learn_it)
 
-    def _follow(self, single: Single, left: int) -> None:
+    def _finish_fast_path(self, single: FastPath, left: int) -> None:
         """Finish the work that a row on the fast path has left."""
-        self._gate.alone(lambda: self._noting(lambda made: single.follow(left, made)))
+        self._lock.write(lambda: self._logging_splits(lambda made: single.follow(left, made)))
 
     # --- merging ----------------------------------------------------------------------------
 
@@ -653,7 +661,7 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
         4
         """
         self._fitted()
-        return self._gate.shared(lambda: self._fork(number))
+        return self._lock.read(lambda: self._fork(number))
 
     def _fork(self, number: int, share: float = 0.0) -> Self:
         out = type(self)(**self.get_params(deep=False))
@@ -704,7 +712,7 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
         array(['a', 'b'], dtype='<U1')
         """
         check_partner(self, other)
-        return self._gate.alone(lambda: self._merge(other))
+        return self._lock.write(lambda: self._merge(other))
 
     def _merge(self, other: Self) -> Self:
         with without_trace(self):
@@ -712,24 +720,24 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
             if not hasattr(other, "_state"):
                 return self
             if not hasattr(self, "_state"):
-                self._begin_as(other)
+                self._init_like(other)
             check_alike(self, other)
             codes = codes_in(self._labels, other._labels)
         self.classes_ = self._labels.classes
-        self._take_in(other, codes)
+        self._merge_state(other, codes)
         return self
 
-    def _begin_as(self, other: Self) -> None:
+    def _init_like(self, other: Self) -> None:
         """Start an empty state for the columns of another model."""
         for name in ("_keys", "n_features_in_", "feature_names_in_"):
             if name in vars(other):
                 setattr(self, name, vars(other)[name])
         self._labels = Labels()
-        self._begin(other._order.copy(), other._state.options.n_numeric)
+        self._init_state(other._order.copy(), other._state.options.n_numeric)
 
-    def _take_in(self, other: Self, codes: Array) -> None:
+    def _merge_state(self, other: Self, codes: Array) -> None:
         """Merge with a checked model; ``codes`` maps its class codes to those of this model."""
-        before, n_codes = self._state, len(self._labels.columns)
+        before, n_codes = self._state, len(self._labels.ranks)
         # Assigned even if it is the same object: that ends the fast path for single rows.
         with before.changing():
             self._state = merged(before, other._state, codes, n_codes, self.inheritance)
@@ -738,28 +746,30 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
 
     def _split_where_due(self) -> None:
         """Attempt a split at every leaf that is due, as its next row would."""
-        self._noting(lambda made: split_where_due(self._state, self._rule, made))
+        self._logging_splits(lambda made: split_where_due(self._state, self._rule, made))
 
-    def _admit_one(self, x: Any, y: Any, sample_weight: float) -> Batch:
-        """`_admit` for one row."""
+    def _validate_one(self, x: Any, y: Any, sample_weight: float) -> CheckedRows:
+        """`_validate_batch` for one row."""
         names = self._names_with(x) if isinstance(x, Mapping) else None
         row = self._one_row(x, names)
         checked = hasattr(self, "_state") or names is not None
-        return self._admit(row, one_label(y), None, sample_weight, names=names, checked=checked)
+        return self._validate_batch(
+            row, one_label(y), None, sample_weight, names=names, checked=checked
+        )
 
-    def _admit_many(
+    def _validate_table(
         self, X: Any, y: Any, sample_weight: Any, classes: Any, *, predict: bool = False
-    ) -> Batch:
-        """`_admit` for rows with named columns."""
+    ) -> CheckedRows:
+        """`_validate_batch` for rows with named columns."""
         table = named_columns(X, "learning")
         names = self._names_with(table)
         rows = self._rows_of(table, names)
         y = check_labels(rows, y)
-        return self._admit(
+        return self._validate_batch(
             rows, y, classes, sample_weight, predict=predict, names=names, checked=True
         )
 
-    def _admit(
+    def _validate_batch(
         self,
         X: Any,
         y: Any,
@@ -769,7 +779,7 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
         predict: bool = False,
         names: list[Any] | None = None,
         checked: bool = False,
-    ) -> Batch:
+    ) -> CheckedRows:
         """Check the rows to learn, and add their labels and columns to the model.
 
         Rows of weight 0 are kept if ``predict``. ``names`` are the names of the columns, if rows
@@ -777,12 +787,12 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
         change the model, not even the column names of a first call.
         """
         if predict:
-            self._check_whole()
+            self._refuse_fork()
         with without_trace(self):
             self._check_rule()
-            first, whole = not hasattr(self, "_state"), False
+            first, complete = not hasattr(self, "_state"), False
             if not checked:
-                X, whole = survey_rows(self, X, reset=first)
+                X, complete = survey_rows(self, X, reset=first)
                 y = check_labels(X, y)
             weights = check_weights(X, sample_weight)
             if names is not None and not first:
@@ -792,10 +802,10 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
                 self._take_names(names)
             if first:
                 self._labels = Labels()
-                self._start(X.shape[1])
+                self._init_columns(X.shape[1])
             check_binary_columns(self, X, self._order[self._state.options.n_numeric :])
             learnt = weights > 0
-            if predict and not len(self._labels.columns) and not learnt.any():
+            if predict and not len(self._labels.ranks) and not learnt.any():
                 raise ValueError("every sample_weight is zero, so there is no class to predict yet")
             declared = check_classes(classes)
             codes = np.full(len(X), -1, dtype=np.int64)
@@ -805,14 +815,18 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
             self.classes_ = self._labels.classes
         if not (predict or learnt.all()):
             X, codes, weights = X[learnt], codes[learnt], weights[learnt]
-        return Batch(self._internal(X), codes, weights, whole)
+        return CheckedRows(self._engine_order(X), codes, weights, complete)
 
-    def _absorb(self, batch: Batch, out: Array | None = None, shares: Array | None = None) -> None:
+    def _learn_batch(
+        self, batch: CheckedRows, out: Array | None = None, shares: Array | None = None
+    ) -> None:
         """Learn a batch; ``out`` and ``shares`` receive the predictions made before that."""
-        ranks = self._labels.columns
-        self._noting(lambda made: learn(self._state, self._rule, *batch, ranks, out, shares, made))
+        ranks = self._labels.ranks
+        self._logging_splits(
+            lambda made: learn(self._state, self._rule, *batch, ranks, out, shares, made)
+        )
 
-    def _noting(self, grow: Callable[[list[Split]], object]) -> None:
+    def _logging_splits(self, grow: Callable[[list[Split]], object]) -> None:
         """Append the splits that `grow` makes to the log, even if it is interrupted."""
         made: list[Split] = []
         try:
@@ -821,13 +835,13 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
             # The log has the user's columns. It is extended in place to keep the fast path.
             self._splits.extend(s._replace(feature=int(self._order[s.feature])) for s in made)
 
-    def _start(self, n_features: int) -> None:
+    def _init_columns(self, n_features: int) -> None:
         """Start an empty state for rows of ``n_features`` columns."""
         categorical = categorical_columns(self, self.categorical_features, n_features)
         numeric = np.setdiff1d(np.arange(n_features), categorical)
-        self._begin(np.concatenate([numeric, categorical]), numeric.size)
+        self._init_state(np.concatenate([numeric, categorical]), numeric.size)
 
-    def _begin(self, order: Array, n_numeric: int) -> None:
+    def _init_state(self, order: Array, n_numeric: int) -> None:
         """Start an empty state for columns in the engine's order."""
         self._order = order
         self._splits = []
@@ -884,7 +898,7 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
             self._options = given
             self._rule = SplitRule(**{name: given[name] for name in SplitRule._fields})
 
-    def _internal(self, X: Array) -> Array:
+    def _engine_order(self, X: Array) -> Array:
         """Rows with their columns in the engine's order."""
         in_order = self._state.options.n_numeric == X.shape[1]
         return X if in_order else np.ascontiguousarray(X[:, self._order])
@@ -909,7 +923,7 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
         NotFittedError
             If nothing was learnt yet.
         """
-        return self._gate.shared(lambda: self._answers(*self._checked(X)))
+        return self._lock.read(lambda: self._answers(*self._checked(X)))
 
     def predict_proba(self, X: Any) -> Array:
         """Return the probability of every class for each row.
@@ -930,7 +944,7 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
         NotFittedError
             If nothing was learnt yet.
         """
-        return self._gate.shared(lambda: self._predict_proba(*self._checked(X)))
+        return self._lock.read(lambda: self._predict_proba(*self._checked(X)))
 
     def predict_many(self, X: Any) -> Array:
         """Return the most probable label of each row, for rows with named columns.
@@ -952,7 +966,7 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
         TypeError
             If the columns have no names.
         """
-        return self._gate.shared(lambda: self._answers(self._table_to_answer(X)))
+        return self._lock.read(lambda: self._answers(self._table_to_answer(X)))
 
     def predict_proba_many(self, X: Any) -> Array:
         """Return the probability of every class for each row, for rows with named columns.
@@ -967,7 +981,7 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
         ndarray of float64, shape (n, n_classes)
             Columns follow ``classes_``; every row sums to 1.
         """
-        return self._gate.shared(lambda: self._predict_proba(self._table_to_answer(X)))
+        return self._lock.read(lambda: self._predict_proba(self._table_to_answer(X)))
 
     def predict_log_proba(self, X: Any) -> Array:
         """Return the natural logarithm of `predict_proba`; -inf where the probability is 0.
@@ -993,22 +1007,22 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
         x : array-like, shape (d,), or mapping
             The row. Absent names are missing; names never learnt are ignored.
         """
-        if self._single is not None:
-            known = self._single.predict(x)
+        if self._fast_path is not None:
+            known = self._fast_path.predict(x)
             if known is not UNKNOWN:
                 return known
         return self._predict_one(x)
 
     def _predict_one(self, x: Any) -> Any:
         """Predict one row on the slow path, with all checks."""
-        return self._gate.shared(lambda: self._label_of(x))
+        return self._lock.read(lambda: self._label_of(x))
 
     def _label_of(self, x: Any) -> Any:
         if not self._has_learnt():
             return None
-        self._shorten()
-        if self._single is not None:
-            known = self._single.predict(x)
+        self._enable_fast_path()
+        if self._fast_path is not None:
+            known = self._fast_path.predict(x)
             if known is not UNKNOWN:
                 return known
         label = self._labels.decode(self._predict(self._row_to_answer(x)))[0]
@@ -1022,7 +1036,7 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
         x : array-like, shape (d,), or mapping
             The row. Absent names are missing; names never learnt are ignored.
         """
-        return self._gate.shared(lambda: self._shares_of(x))
+        return self._lock.read(lambda: self._shares_of(x))
 
     def _shares_of(self, x: Any) -> dict[Any, float]:
         if not self._has_learnt():
@@ -1062,10 +1076,10 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
         >>> model.score_samples([[0.0], [3.0]]).round(3)
         array([-0.919, -5.419])
         """
-        return self._gate.shared(lambda: self._marginals(*self._checked(X)))
+        return self._lock.read(lambda: self._marginals(*self._checked(X)))
 
-    def _marginals(self, X: Array, whole: bool) -> Array:
-        densities, held = self._densities(X, whole)
+    def _marginals(self, X: Array, complete: bool) -> Array:
+        densities, held = self._densities(X, complete)
         balanced = self._state.options.balanced
         shares = (held > 0.0).astype(np.float64) if balanced else held
         out = np.empty(len(X))
@@ -1107,26 +1121,26 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
         >>> model.novelty([[0.0], [9.0]]).round(2)
         array([0.79, 0.  ])
         """
-        return self._gate.shared(lambda: self._p_values(*self._checked(X)))
+        return self._lock.read(lambda: self._p_values(*self._checked(X)))
 
-    def _p_values(self, X: Array, whole: bool) -> Array:
+    def _p_values(self, X: Array, complete: bool) -> Array:
         if self._state.conformity is None:
             raise ValueError(
                 "novelty needs open_world=True while the model learns: create the model with it "
                 "and learn the rows again"
             )
         p = np.empty(len(X))
-        write_p_values(self._state.conformity, self._densities(X, whole)[0], p)
+        write_p_values(self._state.conformity, self._densities(X, complete)[0], p)
         tree = self._state.tree
-        p[tree.leaves.orphan[tree.nodes.leaf[self._leaves_of(X)]] == 1] = 1.0
+        p[tree.leaves.prior_only[tree.nodes.leaf[self._leaves_of(X)]] == 1] = 1.0
         return p
 
-    def _densities(self, X: Array, whole: bool) -> tuple[Array, Array]:
+    def _densities(self, X: Array, complete: bool) -> tuple[Array, Array]:
         """Return log p(row, leaf | class) by class code, and the mass of each class."""
-        held = np.empty(len(self._labels.columns))
+        held = np.empty(len(self._labels.ranks))
         count_masses(self._state.tree, held)
         densities = np.full((len(X), len(held)), -np.inf)
-        self._state.handle.call(write_densities, X, held, densities, self._holes(X, whole))
+        self._state.handle.call(write_densities, X, held, densities, self._has_nan(X, complete))
         return densities, held
 
     def apply(self, X: Any) -> Array:
@@ -1142,7 +1156,7 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
         ndarray of int64, shape (n,)
             Node ids.
         """
-        return self._gate.shared(lambda: self._leaves_of(self._checked(X)[0]))
+        return self._lock.read(lambda: self._leaves_of(self._checked(X)[0]))
 
     def _leaves_of(self, X: Array) -> Array:
         out = np.empty(len(X), dtype=np.int64)
@@ -1162,7 +1176,7 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
             )
         return self._state
 
-    def _check_whole(self) -> None:
+    def _refuse_fork(self) -> None:
         if hasattr(self, "_state") and self._state.began is not None:
             raise ValueError(
                 "a fork has only what it learnt itself and cannot predict: merge it into the "
@@ -1172,8 +1186,8 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
     def _checked(self, X: Any) -> tuple[Array, bool]:
         """Check rows for prediction; also returns whether no value is missing."""
         self._fitted()
-        X, whole = survey_rows(self, X, reset=False)
-        return self._ready(X), whole
+        X, complete = survey_rows(self, X, reset=False)
+        return self._ready(X), complete
 
     # Without a check that rows were learnt: the first tree of a forest may have drawn none.
 
@@ -1187,30 +1201,30 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
 
     def _ready(self, X: Array) -> Array:
         """Check 0/1 columns of rows for prediction, and put columns in the engine's order."""
-        self._check_whole()
+        self._refuse_fork()
         check_binary_columns(self, X, self._order[self._state.options.n_numeric :])
-        return self._internal(X)
+        return self._engine_order(X)
 
-    def _answers(self, X: Array, whole: bool = False) -> Array:
-        """Labels of checked rows; ``whole`` as in `Batch`."""
-        return self._labels.decode(self._predict(X, whole))
+    def _answers(self, X: Array, complete: bool = False) -> Array:
+        """Labels of checked rows; ``complete`` as in `CheckedRows`."""
+        return self._labels.decode(self._predict(X, complete))
 
-    def _predict(self, X: Array, whole: bool = False) -> Array:
-        """Class codes of checked rows; ``whole`` as in `Batch`."""
-        out, holes = np.empty(len(X), dtype=np.int64), self._holes(X, whole)
-        self._state.handle.call(predict_rows, X, self._labels.columns, out, None, holes)
+    def _predict(self, X: Array, complete: bool = False) -> Array:
+        """Class codes of checked rows; ``complete`` as in `CheckedRows`."""
+        out, has_nan = np.empty(len(X), dtype=np.int64), self._has_nan(X, complete)
+        self._state.handle.call(predict_rows, X, self._labels.ranks, out, None, has_nan)
         return out
 
-    def _predict_proba(self, X: Array, whole: bool = False) -> Array:
-        """Class probabilities of checked rows; ``whole`` as in `Batch`."""
-        shares, holes = np.zeros((len(X), len(self.classes_))), self._holes(X, whole)
-        self._state.handle.call(predict_rows, X, self._labels.columns, None, shares, holes)
+    def _predict_proba(self, X: Array, complete: bool = False) -> Array:
+        """Class probabilities of checked rows; ``complete`` as in `CheckedRows`."""
+        shares, has_nan = np.zeros((len(X), len(self.classes_))), self._has_nan(X, complete)
+        self._state.handle.call(predict_rows, X, self._labels.ranks, None, shares, has_nan)
         return shares
 
-    def _holes(self, X: Array, whole: bool) -> bool | None:
+    def _has_nan(self, X: Array, complete: bool) -> bool | None:
         """Return True if missing values can matter, else None, which selects faster code."""
-        whole = whole or first_missing(X, 0) < 0
-        return None if whole and self._state.missing is None else True
+        complete = complete or first_missing(X, 0) < 0
+        return None if complete and self._state.observed is None else True
 
     # --- single rows ------------------------------------------------------------------------
 
@@ -1266,22 +1280,22 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
         check_magnitudes(self, rows, names)
         return rows
 
-    def _shorten(self, *, checked: bool = False) -> None:
+    def _enable_fast_path(self, *, checked: bool = False) -> None:
         """Switch single rows to the fast path until an attribute of the model is assigned.
 
         The fast path can learn rows only if the options have been ``checked``.
         """
-        single = self._single
+        single = self._fast_path
         enough = single is not None and single.holds and single.checked >= checked
         if not enough and compiles() and self._has_learnt() and self._state.began is None:
-            single = self._single = Single(self, checked)
+            single = self._fast_path = FastPath(self, checked)
         if single is not None and single.holds:
             single.ready(checked)
 
     def __setattr__(self, name: str, value: Any) -> None:
         super().__setattr__(name, value)
-        if name != "_single":
-            self.__dict__.pop("_single", None)
+        if name != "_fast_path":
+            self.__dict__.pop("_fast_path", None)
 
     def _take_names(self, names: list[Any]) -> None:
         """Store the names of the columns."""
@@ -1340,7 +1354,7 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
         >>> model.leaf_impurity_
         0.375
         """
-        return self._gate.shared(lambda: weighted_impurity(leaf_rules.leaf_masses(self._fitted())))
+        return self._lock.read(lambda: weighted_impurity(leaf_rules.leaf_masses(self._fitted())))
 
     @property
     def classes_per_leaf_(self) -> float:
@@ -1352,7 +1366,7 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
         >>> model.classes_per_leaf_
         2.0
         """
-        return self._gate.shared(lambda: mean_classes(leaf_rules.leaf_masses(self._fitted())))
+        return self._lock.read(lambda: mean_classes(leaf_rules.leaf_masses(self._fitted())))
 
     @property
     def nbytes(self) -> int:
@@ -1362,7 +1376,7 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
     @property
     def tree_(self) -> TreeView:
         """The tree's nodes as arrays (copies)."""
-        return self._gate.shared(self._view)
+        return self._lock.read(self._view)
 
     def _view(self) -> TreeView:
         state = self._fitted()
@@ -1386,7 +1400,7 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
     @property
     def feature_importances_(self) -> Array:
         """Share of each column in the total gain of the splits, see `mist.inspection`."""
-        return self._gate.shared(lambda: feature_importances(self))
+        return self._lock.read(lambda: feature_importances(self))
 
     def explain(self, x: Any, *, top: int | None = 5) -> Explanation:
         """Explain the prediction for one row: the path to its leaf, and the evidence of each value.
@@ -1399,11 +1413,11 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
         >>> model.explain([2.0]).prediction
         'a'
         """
-        return self._gate.shared(lambda: explain(self, x, top=top))
+        return self._lock.read(lambda: explain(self, x, top=top))
 
     def to_frame(self) -> DataFrame:
         """Return all nodes as a data frame, see `mist.inspection.to_frame`."""
-        return self._gate.shared(lambda: to_frame(self))
+        return self._lock.read(lambda: to_frame(self))
 
     def leaf_summary(self) -> list[LeafRow]:
         """Return one record per leaf, from left to right.
@@ -1419,7 +1433,7 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
         >>> [(row.leaf, row.rows, row.classes) for row in model.leaf_summary()]
         [(0, 3.0, 2)]
         """
-        return self._gate.shared(self._leaf_rows)
+        return self._lock.read(self._leaf_rows)
 
     def _leaf_rows(self) -> list[LeafRow]:
         state, tree = self._fitted(), self.tree_
@@ -1432,7 +1446,7 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
                 LeafRow(
                     leaf=node,
                     rule=" and ".join(rule),
-                    rows=float(state.tree.leaves.rows[leaf]),
+                    rows=float(state.tree.leaves.weight_seen[leaf]),
                     classes=len(masses),
                     impurity=float(gini_impurity(masses)),
                     nbytes=leaf_rules.leaf_bytes(state, leaf),
@@ -1459,11 +1473,11 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
         >>> print(model.export_text())
         leaf 0: 3 rows; a 2, b 1
         """
-        return self._gate.shared(lambda: self._text(max_classes))
+        return self._lock.read(lambda: self._text(max_classes))
 
     def _text(self, max_classes: int) -> str:
         state = self._fitted()
-        labels = self.classes_[self._labels.columns].tolist()
+        labels = self.classes_[self._labels.ranks].tolist()
         return leaf_rules.text(state, self.tree_, self._column_names(), labels, max_classes)
 
     def _column_names(self) -> Sequence[str]:
@@ -1478,7 +1492,7 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
 
     def _kept(self) -> dict[str, Any]:
         if hasattr(self, "_state"):
-            self._state.check_whole()
+            self._state.check_intact()
         return super()._kept()
 
     def __setstate__(self, state: dict[str, Any]) -> None:

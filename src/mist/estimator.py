@@ -7,12 +7,12 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from mist.locking import Gated
+from mist.locking import Lockable
 
 __all__ = ["Saveable", "size_of", "take_over", "without_trace"]
 
 
-class Saveable(Gated):
+class Saveable(Lockable):
     """An estimator that can be saved to a file."""
 
     def save(self, path: str | os.PathLike[str]) -> None:

@@ -1,7 +1,7 @@
 """Fast path for single rows, used while nothing has changed since the last full check.
 
 On the slow path `MistClassifier.learn_one` and `MistClassifier.predict_one` check a row as they
-would a batch, which takes much longer than learning it. A `Single` keeps the results of the
+would a batch, which takes much longer than learning it. A `FastPath` keeps the results of the
 checks. It takes plain rows with known names and labels, and leaves others to the slow path.
 """
 
@@ -19,12 +19,12 @@ from mist.engine.growth import Split, follow_up
 from mist.engine.handle import Handle
 from mist.engine.leafmodel import LeafModel, kind_of
 from mist.engine.row_loops import DONE, FULL_CELLS, FULL_ITEMS
-from mist.engine.single_row import UNSURE, learner, predictor, told
+from mist.engine.single_row import UNSURE, decode_status, learner, predictor
 from mist.fitted import FittedTree
 
 Array = np.ndarray[Any, Any]
 
-__all__ = ["UNKNOWN", "Single"]
+__all__ = ["UNKNOWN", "FastPath"]
 
 UNKNOWN: Any = object()
 """No prediction: the row needs the slow path."""
@@ -33,18 +33,18 @@ _FLOAT = np.dtype(np.float64)
 _LABELS = frozenset({bool, int, float, str, np.str_, np.bool_, np.int64, np.int32, np.float64})
 
 
-class _Way(NamedTuple):
+class _CompiledPath(NamedTuple):
     """Compiled function for the layout of a state; one object, as other threads may replace it."""
 
     layout: Any
     call: Any  # None if rows need the slow path
-    desk: Any
+    context: Any
 
 
-_UNTRODDEN = _Way(None, None, None)
+_NO_PATH = _CompiledPath(None, None, None)
 
 
-class Single:
+class FastPath:
     """Checked facts about a classifier for the fast path, valid until the classifier changes.
 
     Parameters
@@ -76,21 +76,21 @@ class Single:
 
     def __init__(self, model: FittedTree, checked: bool) -> None:
         self.checked = checked
-        self.flags = model._gate.flags
+        self.flags = model._lock.flags
         state = self.state = model._state
         self.rule = model._rule
         self.order = np.ascontiguousarray(model._order, dtype=np.int64)
         self.n = len(self.order)
         self.shape = (self.n,)
         self.known = model._labels
-        self.codes, self.ranks = self.known.codes, self.known.columns
+        self.codes, self.ranks = self.known.codes, self.known.ranks
         self.labels = self.known.decode(np.arange(len(self.ranks))).tolist()
         self.pack = Struct(f"{self.n}d").pack
         names = model._names()
         one = itemgetter(names[0])
         self.values = itemgetter(*names) if self.n > 1 else lambda x: (one(x),)
         self.keyed = hasattr(model, "_keys")
-        self.learning = self.answering = _UNTRODDEN
+        self.learning = self.answering = _NO_PATH
         if checked and state.options.balanced:
             reserve_codes(state, len(self.ranks))
         if checked and state.conformity is not None:
@@ -99,30 +99,38 @@ class Single:
     @property
     def holds(self) -> bool:
         """Whether no class was added since."""
-        return self.known.columns is self.ranks
+        return self.known.ranks is self.ranks
 
     def ready(self, learning: bool) -> None:
         """Get the function that learns or predicts a row for the current layout of the state."""
         handle = self.state.handle
-        way = self.learning if learning else self.answering
-        if handle.layout is not way.layout:
+        path = self.learning if learning else self.answering
+        if handle.layout is not path.layout:
             (self._to_learn if learning else self._to_answer)(handle)
 
     def _to_learn(self, handle: Handle) -> None:
         state = self.state
         # With missing values some leaf models must process a row before it is learnt.
-        met = state.missing is not None and type(kind_of(state.model)).meet is not LeafModel.meet
-        plain = self.checked and self.rule.split_test != "eprocess" and not state.trials and not met
-        call, desk = learner(handle, *self._desk()) if plain else (None, None)
-        self.learning = _Way(handle.layout, call, desk)
+        met = (
+            state.observed is not None
+            and type(kind_of(state.model)).before_batch is not LeafModel.before_batch
+        )
+        plain = (
+            self.checked
+            and self.rule.split_test != "eprocess"
+            and not state.candidate_splits
+            and not met
+        )
+        call, context = learner(handle, *self._call_context()) if plain else (None, None)
+        self.learning = _CompiledPath(handle.layout, call, context)
 
     def _to_answer(self, handle: Handle) -> None:
-        self.answering = _Way(handle.layout, *predictor(handle, *self._desk()))
+        self.answering = _CompiledPath(handle.layout, *predictor(handle, *self._call_context()))
 
-    def _desk(self) -> tuple[Array, int, Array, bool, Array]:
+    def _call_context(self) -> tuple[Array, int, Array, bool, Array]:
         state = self.state
-        holes = state.missing is not None
-        return self.order, state.options.n_numeric, self.ranks, holes, self.flags
+        has_nan = state.observed is not None
+        return self.order, state.options.n_numeric, self.ranks, has_nan, self.flags
 
     def _row(self, x: Any) -> Array | None:
         """Return the values of a plain row, else None."""
@@ -150,31 +158,31 @@ class Single:
             return None
         code = self.codes.get(y)
         row = self._row(x)
-        if code is None or row is None or self.known.columns is not self.ranks:
+        if code is None or row is None or self.known.ranks is not self.ranks:
             return None
         # Other threads may change the state. Anything not available needs the write lock.
-        handle, way = self.state._handle, self.learning
-        if handle is None or handle.layout is not way.layout or way.call is None:
+        handle, path = self.state._handle, self.learning
+        if handle is None or handle.layout is not path.layout or path.call is None:
             return None
-        done = way.call(way.desk.address, handle.address, row, code, weight)
+        done = path.call(path.context.address, handle.address, row, code, weight)
         if done == DONE:
             return DONE
-        if done == UNSURE or told(done)[0] in (FULL_CELLS, FULL_ITEMS):
+        if done == UNSURE or decode_status(done)[0] in (FULL_CELLS, FULL_ITEMS):
             return None
         return done
 
     def follow(self, done: int, splits: list[Split]) -> None:
         """Finish the work that a learnt row has left; a split is appended to the list."""
-        follow_up(self.state, self.rule, *told(done), splits)
+        follow_up(self.state, self.rule, *decode_status(done), splits)
         self.ready(True)
 
     def predict(self, x: Any) -> Any:
         """Return the label of a row, or `UNKNOWN`."""
         row = self._row(x)
-        if row is None or self.known.columns is not self.ranks:
+        if row is None or self.known.ranks is not self.ranks:
             return UNKNOWN
-        handle, way = self.state._handle, self.answering
-        if handle is None or handle.layout is not way.layout:
+        handle, path = self.state._handle, self.answering
+        if handle is None or handle.layout is not path.layout:
             return UNKNOWN
-        code = way.call(way.desk.address, handle.address, row)
+        code = path.call(path.context.address, handle.address, row)
         return UNKNOWN if code == UNSURE else self.labels[code]

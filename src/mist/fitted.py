@@ -8,7 +8,7 @@ from typing import Any, Protocol
 from mist.engine.growth import Split, SplitRule
 from mist.engine.state import State
 from mist.labels import Labels
-from mist.locking import Gate
+from mist.locking import ReadWriteLock
 from mist.rows import Array
 
 __all__ = ["FittedTree"]
@@ -27,7 +27,7 @@ class FittedTree(Protocol):
     _state: State
 
     @property
-    def _gate(self) -> Gate: ...
+    def _lock(self) -> ReadWriteLock: ...
 
     @property
     def split_log_(self) -> list[Split]:

@@ -15,7 +15,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils import Tags, gen_batches, get_tags
 from sklearn.utils._param_validation import Interval
 
-from mist.classifier import Batch, MistClassifier
+from mist.classifier import CheckedRows, MistClassifier
 from mist.engine.random import TREES, draw, resample
 from mist.estimator import Saveable, size_of, take_over, without_trace
 from mist.inspection.importances import mean_importances
@@ -24,7 +24,7 @@ from mist.locking import uninterrupted
 from mist.merge_checks import check_alike, check_partner, codes_in
 from mist.options import seed_of
 from mist.pooling import blend, mean_posterior
-from mist.random_feature_head import Companion
+from mist.random_feature_head import RandomFeatureHead
 from mist.rows import Array, check_rows
 from mist.settings import FOREST_TREE
 
@@ -39,7 +39,7 @@ _MOST_SHARES = 2**22
 _KNOWN = ("_labels", "_keys", "classes_", "n_features_in_", "feature_names_in_")
 """Attributes that the forest and all its trees have in common: labels and columns."""
 
-_LEARNT = (*_KNOWN, "trees_", "_companion", "_masses", "_n_rows")
+_LEARNT = (*_KNOWN, "trees_", "_head", "_masses", "_n_rows")
 
 
 class MistForest(ClassifierMixin, Saveable, BaseEstimator):
@@ -200,7 +200,7 @@ class MistForest(ClassifierMixin, Saveable, BaseEstimator):
         fresh.partial_fit(X, y, sample_weight=sample_weight)
         if fresh._n_rows == 0:
             raise ValueError("every sample_weight is zero: give at least one row a weight above 0")
-        self._gate.alone(lambda: self._take_place(fresh))
+        self._lock.write(lambda: self._take_place(fresh))
         return self
 
     def _take_place(self, fresh: Self) -> None:
@@ -210,7 +210,7 @@ class MistForest(ClassifierMixin, Saveable, BaseEstimator):
     def _share_gate(self) -> None:
         """Give the trees the lock of the forest, so reading a tree waits while it learns."""
         for tree in getattr(self, "trees_", ()):
-            tree._gate = self._gate
+            tree._lock = self._lock
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Learn more rows, which may have new labels.
@@ -235,9 +235,11 @@ class MistForest(ClassifierMixin, Saveable, BaseEstimator):
         ValueError
             As for `fit`. The model is then unchanged.
         """
-        return self._gate.alone(
-            lambda: self._absorb(
-                self._admit(lambda tree: tree._admit(X, y, classes, sample_weight))
+        return self._lock.write(
+            lambda: self._learn_batch(
+                self._validate_batch(
+                    lambda tree: tree._validate_batch(X, y, classes, sample_weight)
+                )
             )
         )
 
@@ -269,13 +271,15 @@ class MistForest(ClassifierMixin, Saveable, BaseEstimator):
         >>> MistForest(n_trees=3).prequential([[0.0], [9.0], [0.1], [9.1]], [0, 1, 0, 1])
         array([0, 0, 0, 1])
         """
-        return self._gate.alone(
+        return self._lock.write(
             lambda: self._test_then_train(
-                self._admit(lambda tree: tree._admit(X, y, None, sample_weight, predict=True))
+                self._validate_batch(
+                    lambda tree: tree._validate_batch(X, y, None, sample_weight, predict=True)
+                )
             )
         )
 
-    def _test_then_train(self, batch: Batch) -> Array:
+    def _test_then_train(self, batch: CheckedRows) -> Array:
         places = np.zeros(len(batch.X), dtype=np.intp)
         for rows in gen_batches(len(batch.X), self._rows_at_once()):
             part = batch.part(rows)
@@ -320,9 +324,11 @@ class MistForest(ClassifierMixin, Saveable, BaseEstimator):
         >>> model.predict_many({"size": [0.9, 8.5], "colour": [1, 2]})
         array(['cat', 'cow'], dtype='<U3')
         """
-        return self._gate.alone(
-            lambda: self._absorb(
-                self._admit(lambda tree: tree._admit_many(X, y, sample_weight, classes))
+        return self._lock.write(
+            lambda: self._learn_batch(
+                self._validate_batch(
+                    lambda tree: tree._validate_table(X, y, sample_weight, classes)
+                )
             )
         )
 
@@ -343,9 +349,11 @@ class MistForest(ClassifierMixin, Saveable, BaseEstimator):
         ndarray, shape (n,)
             The prediction for each row, made before the row was learnt.
         """
-        return self._gate.alone(
+        return self._lock.write(
             lambda: self._test_then_train(
-                self._admit(lambda tree: tree._admit_many(X, y, sample_weight, None, predict=True))
+                self._validate_batch(
+                    lambda tree: tree._validate_table(X, y, sample_weight, None, predict=True)
+                )
             )
         )
 
@@ -365,19 +373,21 @@ class MistForest(ClassifierMixin, Saveable, BaseEstimator):
         -------
         self
         """
-        return self._gate.alone(
-            lambda: self._absorb(self._admit(lambda tree: tree._admit_one(x, y, sample_weight)))
+        return self._lock.write(
+            lambda: self._learn_batch(
+                self._validate_batch(lambda tree: tree._validate_one(x, y, sample_weight))
+            )
         )
 
-    def _absorb(self, batch: Batch) -> Self:
+    def _learn_batch(self, batch: CheckedRows) -> Self:
         """Learn a batch with the trees, and with the discriminant if there is one."""
         # Ctrl-C waits for all trees: they must have learnt the same rows.
-        at_once = _MOST_ROWS if self._companion is None else max(1, len(batch.X))
+        at_once = _MOST_ROWS if self._head is None else max(1, len(batch.X))
         for start in range(0, len(batch.X), at_once):
             part = batch.part(slice(start, start + at_once))
             with uninterrupted():
                 self._learn(part)
-                self._teach(part)
+                self._fit_head(part)
         return self
 
     # --- merging ----------------------------------------------------------------------------
@@ -403,18 +413,18 @@ class MistForest(ClassifierMixin, Saveable, BaseEstimator):
             With random features: the discriminant cannot be merged.
         """
         self._fitted()
-        return self._gate.shared(lambda: self._fork(number))
+        return self._lock.read(lambda: self._fork(number))
 
     def _fork(self, number: int, share: float = 0.0) -> Self:
         self._check_no_companion()
         out = type(self)(**self.get_params(deep=False))
         out.trees_ = [tree._fork(number, share) for tree in self.trees_]
-        out._draw_apart()
+        out._reseed()
         for tree in out.trees_[1:]:
             take_over(tree, out.trees_[0], _KNOWN)
         take_over(out, out.trees_[0], _KNOWN)
         out._share_gate()
-        out._companion = None
+        out._head = None
         out._masses, out._n_rows = np.zeros(len(self._masses)), 0
         return out
 
@@ -422,9 +432,9 @@ class MistForest(ClassifierMixin, Saveable, BaseEstimator):
         """Give a fork independent random bits from now on."""
         for tree in self.trees_:
             tree._renumber(number)
-        self._draw_apart()
+        self._reseed()
 
-    def _draw_apart(self) -> None:
+    def _reseed(self) -> None:
         for tree in self.trees_:
             tree.random_state = tree._state.options.seed  # the seed of the bootstrap
 
@@ -456,7 +466,7 @@ class MistForest(ClassifierMixin, Saveable, BaseEstimator):
         array(['a', 'b'], dtype='<U1')
         """
         check_partner(self, other)
-        return self._gate.alone(lambda: self._merge(other))
+        return self._lock.write(lambda: self._merge(other))
 
     def _merge(self, other: Self) -> Self:
         with without_trace(self):
@@ -470,10 +480,10 @@ class MistForest(ClassifierMixin, Saveable, BaseEstimator):
             self._check_no_companion()
             planted = hasattr(self, "trees_")
             if not planted:
-                self._plant()
+                self._init_trees()
                 for tree, theirs in zip(self.trees_, other.trees_, strict=True):
                     tree._check_rule()
-                    tree._begin_as(theirs)
+                    tree._init_like(theirs)
             first = self.trees_[0]
             for tree, theirs in zip(self.trees_, other.trees_, strict=True):
                 check_alike(tree, theirs)
@@ -483,9 +493,9 @@ class MistForest(ClassifierMixin, Saveable, BaseEstimator):
             take_over(tree, first, _KNOWN)
         take_over(self, first, _KNOWN)
         for tree, theirs in zip(self.trees_, other.trees_, strict=True):
-            tree._take_in(theirs, codes)
-        self._masses = np.append(self._masses, np.zeros(len(first._labels.columns)))
-        self._masses = self._masses[: len(first._labels.columns)]
+            tree._merge_state(theirs, codes)
+        self._masses = np.append(self._masses, np.zeros(len(first._labels.ranks)))
+        self._masses = self._masses[: len(first._labels.ranks)]
         self._masses[codes] += other._masses
         self._n_rows += other._n_rows
         return self
@@ -502,7 +512,7 @@ class MistForest(ClassifierMixin, Saveable, BaseEstimator):
         """Attempt a split at every leaf that is due, in all trees."""
         self._each(methodcaller("_split_where_due"))
 
-    def _admit(self, check: Callable[[MistClassifier], Batch]) -> Batch:
+    def _validate_batch(self, check: Callable[[MistClassifier], CheckedRows]) -> CheckedRows:
         """Check rows with the first tree, and copy its labels and columns to the others.
 
         A refused call changes neither the forest nor a tree.
@@ -511,7 +521,7 @@ class MistForest(ClassifierMixin, Saveable, BaseEstimator):
             self._check_options()
             settings = self._settings()
             if not hasattr(self, "trees_"):
-                self._plant()
+                self._init_trees()
             first, *others = self.trees_
             with without_trace(first):
                 first.__dict__.update(settings)
@@ -520,10 +530,10 @@ class MistForest(ClassifierMixin, Saveable, BaseEstimator):
             tree.__dict__.update(settings)
             take_over(tree, first, ("_options", "_rule", *_KNOWN))
             if not hasattr(tree, "_state"):
-                tree._start(first.n_features_in_)
+                tree._init_columns(first.n_features_in_)
             tree._make_columns(first.n_features_in_)
         take_over(self, first, _KNOWN)
-        new = len(self._labels.columns) - len(self._masses)
+        new = len(self._labels.ranks) - len(self._masses)
         self._masses = np.append(self._masses, np.zeros(new))
         return batch
 
@@ -544,22 +554,22 @@ class MistForest(ClassifierMixin, Saveable, BaseEstimator):
         del settings["random_state"]
         return settings
 
-    def _plant(self) -> None:
+    def _init_trees(self) -> None:
         """Create the trees, each with its own seed, and the discriminant if there is one."""
         seed = seed_of(self.random_state)
         self.trees_ = [self.new_tree() for _ in range(self.n_trees)]
         self._share_gate()
         for number, tree in enumerate(self.trees_):
             tree.random_state = int(draw(seed, TREES, number, 0, 0)) >> 1
-        self._companion: Companion | None = None
+        self._head: RandomFeatureHead | None = None
         if self.random_features > 0:
             beside = int(draw(seed, TREES, self.n_trees, 0, 0)) >> 1
             prior = self.trees_[0].class_prior
-            self._companion = Companion(int(self.random_features), prior, beside)
+            self._head = RandomFeatureHead(int(self.random_features), prior, beside)
         self._masses = np.zeros(0)
         self._n_rows = 0
 
-    def _learn(self, batch: Batch, predict: bool = False) -> list[Any]:
+    def _learn(self, batch: CheckedRows, predict: bool = False) -> list[Any]:
         """Learn with every tree; with ``predict`` returns the probabilities before that."""
         n, k = len(batch.X), len(self.classes_)
 
@@ -570,7 +580,7 @@ class MistForest(ClassifierMixin, Saveable, BaseEstimator):
             if self.bootstrap:
                 mine = batch._replace(weights=np.empty(n))
                 resample(tree.random_state, self._n_rows, batch.weights, mine.weights)
-            tree._absorb(mine, codes, shares)
+            tree._learn_batch(mine, codes, shares)
             return shares
 
         posteriors = self._each(learn)
@@ -578,23 +588,21 @@ class MistForest(ClassifierMixin, Saveable, BaseEstimator):
         self._n_rows += int(np.count_nonzero(batch.weights))
         return posteriors
 
-    def _teach(self, batch: Batch) -> None:
+    def _fit_head(self, batch: CheckedRows) -> None:
         """Learn with the discriminant, if there is one."""
-        if self._companion is not None:
-            self._companion.learn(batch.X, batch.codes, batch.weights, self.trees_[0]._order)
+        if self._head is not None:
+            self._head.learn(batch.X, batch.codes, batch.weights, self.trees_[0]._order)
 
-    def _with_features(self, means: Array, batch: Batch) -> Array:
+    def _with_features(self, means: Array, batch: CheckedRows) -> Array:
         """Pool the probabilities of trees and discriminant, then let the latter learn the rows."""
-        if self._companion is None:
+        if self._head is None:
             return means
-        shares, trust = self._companion.learn_after(
-            batch.X, batch.codes, batch.weights, *self._places()
-        )
+        shares, trust = self._head.learn_after(batch.X, batch.codes, batch.weights, *self._places())
         return blend(means, shares, self.feature_weight * trust)
 
     def _places(self) -> tuple[Array, Array, int]:
         """Return the order of columns, the rank of each class code, and the number of labels."""
-        return self.trees_[0]._order, self._labels.columns, len(self.classes_)
+        return self.trees_[0]._order, self._labels.ranks, len(self.classes_)
 
     def _each(self, task: Callable[[MistClassifier], _Answer]) -> list[_Answer]:
         """Return the results of a task for all trees, in their order."""
@@ -612,7 +620,7 @@ class MistForest(ClassifierMixin, Saveable, BaseEstimator):
     def _frequencies(self, masses: Array) -> Array:
         """Return the share of each label in the rows learnt; 0 without rows."""
         shares = np.zeros(len(self.classes_))
-        shares[self._labels.columns] = masses / (masses.sum() or 1.0)
+        shares[self._labels.ranks] = masses / (masses.sum() or 1.0)
         return shares
 
     # --- answering --------------------------------------------------------------------------
@@ -635,7 +643,7 @@ class MistForest(ClassifierMixin, Saveable, BaseEstimator):
         NotFittedError
             If nothing was learnt yet.
         """
-        return self._gate.shared(lambda: self._winners(self._checked(X)))
+        return self._lock.read(lambda: self._winners(self._checked(X)))
 
     def _winners(self, X: Array) -> Array:
         """Return the most probable labels of checked rows."""
@@ -660,7 +668,7 @@ class MistForest(ClassifierMixin, Saveable, BaseEstimator):
         NotFittedError
             If nothing was learnt yet.
         """
-        return self._gate.shared(lambda: np.concatenate(list(self._means(self._checked(X)))))
+        return self._lock.read(lambda: np.concatenate(list(self._means(self._checked(X)))))
 
     def predict_many(self, X: Any) -> Array:
         """Return the most probable label of each row, for rows with named columns.
@@ -682,7 +690,7 @@ class MistForest(ClassifierMixin, Saveable, BaseEstimator):
         TypeError
             If the columns have no names.
         """
-        return self._gate.shared(lambda: self._winners(self._fitted()[0]._table_to_answer(X)))
+        return self._lock.read(lambda: self._winners(self._fitted()[0]._table_to_answer(X)))
 
     def predict_proba_many(self, X: Any) -> Array:
         """Return the probability of every class for each row, for rows with named columns.
@@ -697,7 +705,7 @@ class MistForest(ClassifierMixin, Saveable, BaseEstimator):
         ndarray of float64, shape (n, n_classes)
             Columns follow ``classes_``; each row sums to 1.
         """
-        return self._gate.shared(
+        return self._lock.read(
             lambda: np.concatenate(list(self._means(self._fitted()[0]._table_to_answer(X))))
         )
 
@@ -742,7 +750,7 @@ class MistForest(ClassifierMixin, Saveable, BaseEstimator):
         >>> model.predict_proba_one({"size": 2.0})
         {'small': 1.0}
         """
-        return self._gate.shared(lambda: self._shares_of(x))
+        return self._lock.read(lambda: self._shares_of(x))
 
     def _shares_of(self, x: Any) -> dict[Any, float]:
         if not self.__sklearn_is_fitted__():
@@ -760,8 +768,8 @@ class MistForest(ClassifierMixin, Saveable, BaseEstimator):
         for rows in gen_batches(len(X), self._rows_at_once()):
             means, votes = mean_posterior(self._each(methodcaller("_predict_proba", X[rows])))
             means[votes == 0] = self._frequencies(self._masses)
-            if self._companion is not None:
-                shares, trust = self._companion.answer(X[rows], *self._places())
+            if self._head is not None:
+                shares, trust = self._head.answer(X[rows], *self._places())
                 means = blend(means, shares, self.feature_weight * trust)
             yield means
 
@@ -833,7 +841,7 @@ class MistForest(ClassifierMixin, Saveable, BaseEstimator):
     def nbytes(self) -> int:
         """Exact bytes of all arrays that hold what was learnt."""
         trees = getattr(self, "trees_", [])
-        beside = self._companion.nbytes if trees and self._companion is not None else 0
+        beside = self._head.nbytes if trees and self._head is not None else 0
         return sum(tree.nbytes for tree in trees) + (self._masses.nbytes if trees else 0) + beside
 
     def _of_trees(self, name: str) -> list[Any]:
@@ -862,7 +870,7 @@ class MistForest(ClassifierMixin, Saveable, BaseEstimator):
         return tags
 
 
-def _added(masses: Array, batch: Batch) -> Array:
+def _added(masses: Array, batch: CheckedRows) -> Array:
     """Add rows to class masses, by code: one by one, so the sum does not depend on batches."""
     learnt = batch.weights > 0
     masses = masses.copy()

@@ -100,7 +100,7 @@ class Labels:
     ----------
     classes : ndarray, shape (n_classes,)
         All labels, sorted.
-    columns : ndarray of int64, shape (n_codes,)
+    ranks : ndarray of int64, shape (n_codes,)
         Position in ``classes`` of the label of each code.
     """
 
@@ -108,7 +108,7 @@ class Labels:
         self._codes: dict[Any, int] = {}
         self._declared: set[Any] = set()
         self.classes: Array = np.empty(0, dtype=np.int64)
-        self.columns: Array = np.empty(0, dtype=np.int64)
+        self.ranks: Array = np.empty(0, dtype=np.int64)
 
     def plain(self, labels: Iterable[Any]) -> list[Any]:
         """Return labels as plain values of the same type as the known ones.
@@ -137,7 +137,7 @@ class Labels:
         ordered = sorted([*self._codes, *self._declared])
         place = {label: i for i, label in enumerate(ordered)}
         self.classes = np.array(ordered)
-        self.columns = np.array([place[label] for label in self._codes], dtype=np.int64)
+        self.ranks = np.array([place[label] for label in self._codes], dtype=np.int64)
 
     def take(self, y: Array, declared: Sequence[Any] = ()) -> Array:
         """Add the labels of rows and declared ones; return the codes of the rows.
@@ -172,4 +172,4 @@ class Labels:
 
     def decode(self, codes: Array) -> Array:
         """Return the labels of codes."""
-        return self.classes[self.columns[codes]]
+        return self.classes[self.ranks[codes]]

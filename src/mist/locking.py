@@ -13,18 +13,18 @@ from typing import Any, Self, TypeVar
 
 import numpy as np
 
-__all__ = ["ALONE", "Gate", "Gated", "uninterrupted"]
+__all__ = ["WRITER", "Lockable", "ReadWriteLock", "uninterrupted"]
 
 _T = TypeVar("_T")
 
-ALONE = 0
-"""Index in `Gate.flags` of the writer; the entries after it belong to the locks, one each."""
+WRITER = 0
+"""Index of the writer in `ReadWriteLock.flags`; each entry after it belongs to one lock."""
 
 _PAUSE = 0.001
 """Seconds that a repeated writer waits, so that waiting readers get a turn."""
 
 
-class Gate:
+class ReadWriteLock:
     """Read-write lock: one thread writes a model, or several threads read it.
 
     A reader holds one of eight locks, its own if there are no more threads than locks; a writer
@@ -34,7 +34,7 @@ class Gate:
     Attributes
     ----------
     flags : ndarray of int64
-        Not 0 while a thread writes (`ALONE`) or reads the model. Compiled code that holds the GIL
+        Not 0 while a thread writes (`WRITER`) or reads the model. Compiled code that holds the GIL
         reads the flags, so the fast path for single rows takes no lock. An interrupted thread may
         leave a flag set; the next writer clears all flags.
     """
@@ -44,7 +44,7 @@ class Gate:
         self._asked = False
         self.flags = np.zeros(1 + len(self._locks), np.int64)
 
-    def alone(self, task: Callable[[], _T]) -> _T:
+    def write(self, task: Callable[[], _T]) -> _T:
         """Run a task that writes the model, while no other thread reads or writes it."""
         if self._asked:
             # Locks are not fair: a thread that takes them again at once always gets them first.
@@ -52,16 +52,16 @@ class Gate:
             sleep(_PAUSE)
         a, b, c, d, e, f, g, h = self._locks
         with a, b, c, d, e, f, g, h:
-            self.flags[ALONE] = 1
+            self.flags[WRITER] = 1
             try:
                 return task()
             finally:
                 self.flags[:] = 0
 
-    def shared(self, task: Callable[[], _T]) -> _T:
+    def read(self, task: Callable[[], _T]) -> _T:
         """Run a task that reads the model, while no other thread writes it."""
         number = _number_of_thread() % len(self._locks)
-        if self.flags[ALONE]:
+        if self.flags[WRITER]:
             self._asked = True
         with self._locks[number]:
             before = self.flags[1 + number]
@@ -88,30 +88,30 @@ def _number_of_thread() -> int:
 _MAKING = threading.Lock()
 
 
-class Gated:
+class Lockable:
     """An estimator with its own read-write lock, which is not copied, pickled or saved."""
 
     # A slot: the other attributes are the content of a model, which is copied and saved.
-    __slots__ = ("_own_gate",)
-    _own_gate: Gate
+    __slots__ = ("_own_lock",)
+    _own_lock: ReadWriteLock
 
     @property
-    def _gate(self) -> Gate:
+    def _lock(self) -> ReadWriteLock:
         try:
-            gate = self._own_gate
+            lock = self._own_lock
         except AttributeError:
             with _MAKING:
-                gate = getattr(self, "_own_gate", None) or Gate()
-                object.__setattr__(self, "_own_gate", gate)
-        return gate
+                lock = getattr(self, "_own_lock", None) or ReadWriteLock()
+                object.__setattr__(self, "_own_lock", lock)
+        return lock
 
-    @_gate.setter
-    def _gate(self, gate: Gate) -> None:
-        object.__setattr__(self, "_own_gate", gate)
+    @_lock.setter
+    def _lock(self, lock: ReadWriteLock) -> None:
+        object.__setattr__(self, "_own_lock", lock)
 
     def _kept(self) -> dict[str, Any]:
         """Return the attributes that are pickled and saved, without a copy."""
-        return {name: value for name, value in vars(self).items() if name != "_single"}
+        return {name: value for name, value in vars(self).items() if name != "_fast_path"}
 
     def _check_loaded(self) -> None:
         """Refuse a model read from a file that is not valid, by a `ValueError` that says why."""
@@ -119,13 +119,13 @@ class Gated:
     def __copy__(self) -> Self:
         # The copy shares the learnt state, so it shares the lock.
         made = type(self).__new__(type(self))
-        made._gate = self._gate
+        made._lock = self._lock
         made.__setstate__(self._kept())  # type: ignore[attr-defined]
         return made
 
     def __getstate__(self) -> dict[str, Any]:
         # A deep copy, as pickling happens after the lock is released.
-        return self._gate.shared(lambda: deepcopy(self._kept()))
+        return self._lock.read(lambda: deepcopy(self._kept()))
 
 
 @contextmanager

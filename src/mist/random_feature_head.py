@@ -9,7 +9,7 @@ import numpy as np
 from mist.rows import Array
 
 
-class Companion:
+class RandomFeatureHead:
     """A `mist.baselines.RandomFeatureLDA` that learns the rows of a forest with no missing value.
 
     It reads the columns that existed at its first row. Its classes are the forest's class codes.

@@ -38,8 +38,8 @@ def check_rows(estimator: Any, X: Any, *, reset: bool, missing: bool = True) -> 
         If the shape or the column names do not fit, or a value is infinite, too large to be
         squared, or missing where that is not allowed; the message names the row and the column.
     """
-    X, whole = survey_rows(estimator, X, reset=reset, missing=missing)
-    if not (missing or whole):
+    X, complete = survey_rows(estimator, X, reset=reset, missing=missing)
+    if not (missing or complete):
         row = first_missing(X, 0)
         column = column_name(estimator, int(np.flatnonzero(np.isnan(X[row]))[0]))
         raise ValueError(
@@ -108,9 +108,9 @@ def check_magnitudes(
     estimator: Any, X: Array, names: Sequence[Any] | None = None, *, missing: bool = True
 ) -> bool:
     """Refuse infinities and values too large to be squared; return whether no value is missing."""
-    row, column, whole = survey(X, LARGEST)
+    row, column, complete = survey(X, LARGEST)
     if row < 0:
-        return bool(whole)
+        return bool(complete)
     value = float(X[row, column])
     what = "infinity" if np.isinf(value) else f"{value!r}, too large to be squared,"
     name = column_name(estimator, column) if names is None else repr(names[column])

@@ -118,7 +118,7 @@ def test_rls_stays_exact_on_badly_scaled_columns():
     model = RLS()
     model.prequential(X, y)
     np.testing.assert_allclose(
-        model._scores(X)[:, np.argsort(model._labels.columns)], Z @ W, atol=1e-8
+        model._scores(X)[:, np.argsort(model._labels.ranks)], Z @ W, atol=1e-8
     )
 
 

@@ -21,7 +21,7 @@ def blobs(n, d=4, n_classes=3, seed=0):
 
 def assert_same(one, other):
     X, _ = blobs(50, seed=9)
-    order = np.argsort(one._labels.columns), np.argsort(other._labels.columns)
+    order = np.argsort(one._labels.ranks), np.argsort(other._labels.ranks)
     for name in ("mass", "means"):
         values = getattr(one._state, name)[order[0]], getattr(other._state, name)[order[1]]
         np.testing.assert_allclose(*values, rtol=1e-9, atol=1e-11)

@@ -79,10 +79,10 @@ def test_a_leaf_that_needs_no_split_keeps_its_level():
 def fair_game(rng: np.random.Generator, delta: float, leaf: int = 0) -> bool:
     """Whether one of four trials of three batches is ever promoted though none is better."""
     for number in (1, 2, 3):
-        batch = candidate_splits.Batch(
+        batch = candidate_splits.CandidateSet(
             number, 0.0, np.zeros(4, bool), tuple(no_state_trial() for _ in range(4))
         )
-        for trial in batch.trials:
+        for trial in batch.candidates:
             x = rng.choice([-1.0, 1.0], 2000) * rng.uniform(0.1, 1.0)
             reached = np.full(x.size, leaf)
             candidate_splits.stake(trial.capital, trial.most, reached, leaf, np.zeros(x.size), x)
@@ -91,8 +91,8 @@ def fair_game(rng: np.random.Generator, delta: float, leaf: int = 0) -> bool:
     return False
 
 
-def no_state_trial() -> candidate_splits.Trial:
-    return candidate_splits.Trial(None, 0.0, np.ones(4), np.ones(1))
+def no_state_trial() -> candidate_splits.CandidateSplit:
+    return candidate_splits.CandidateSplit(None, 0.0, np.ones(4), np.ones(1))
 
 
 def test_a_fair_game_is_won_with_a_probability_of_delta_at_most_over_all_batches():
@@ -104,15 +104,17 @@ def test_a_fair_game_is_won_with_a_probability_of_delta_at_most_over_all_batches
 
 
 def test_the_richest_of_those_that_ever_had_enough_wins():
-    def trial(most: float, now: float) -> candidate_splits.Trial:
+    def trial(most: float, now: float) -> candidate_splits.CandidateSplit:
         return no_state_trial()._replace(capital=np.full(4, now), most=np.array([most]))
 
-    batch = candidate_splits.Batch(1, 0.0, np.zeros(4, bool), (trial(59.0, 59.0), trial(61.0, 3.0)))
+    batch = candidate_splits.CandidateSet(
+        1, 0.0, np.zeros(4, bool), (trial(59.0, 59.0), trial(61.0, 3.0))
+    )
     assert (
-        candidate_splits.winner(batch, 0.1) is batch.trials[0]
+        candidate_splits.winner(batch, 0.1) is batch.candidates[0]
     )  # needed: 2 trials * 1 * 2 / 0.1 = 40
-    assert candidate_splits.winner(batch, 2 * 2 / 60.0) is batch.trials[1]
-    assert candidate_splits.winner(batch, 2 * 2 / 58.0) is batch.trials[0]
+    assert candidate_splits.winner(batch, 2 * 2 / 60.0) is batch.candidates[1]
+    assert candidate_splits.winner(batch, 2 * 2 / 58.0) is batch.candidates[0]
     assert candidate_splits.winner(batch._replace(number=2), 0.1) is None
 
 
@@ -150,9 +152,9 @@ def test_engine_and_twin_agree(seed):
         assert p == pytest.approx([known[label] for label in model.classes_.tolist()], abs=1e-9)
     for leaf, batch in twin.batches.items():
         if options["max_leaves"] is None:
-            mine = model._state.trials[int(model._state.tree.nodes.leaf[leaf])]
-            assert [float(t.most[0]) for t in mine.trials] == pytest.approx(
-                [t.most for t in batch.trials], rel=1e-6
+            mine = model._state.candidate_splits[int(model._state.tree.nodes.leaf[leaf])]
+            assert [float(t.most[0]) for t in mine.candidates] == pytest.approx(
+                [t.most for t in batch.candidates], rel=1e-6
             )
 
 
@@ -169,7 +171,7 @@ def test_sizes_of_batches_and_pickling_do_not_matter_bit_for_bit(leaf, holes):
     options = {"inheritance": "joint", "discount": 1.0, "class_prior": "balanced", "delta": 0.9}
     whole = model_of(leaf, **options).partial_fit(X, y, sample_weight=weights)
     assert whole.n_splits_ > 0
-    assert whole._state.trials
+    assert whole._state.candidate_splits
     parts = learn_in_cuts(model_of(leaf, **options), X, y, weights, [1, 90, 13, 1, 2])
     assert fingerprint(parts) == fingerprint(whole)
     for duplicate in (lambda m: pickle.loads(pickle.dumps(m)), copy.deepcopy):
@@ -199,8 +201,8 @@ def test_memory_that_must_not_be_written_to_is_copied_with_the_trials():
     model = model_of().partial_fit(X[:200], y[:200])
 
     def lock(state: State) -> None:
-        for batch in state.trials.values():
-            for trial in batch.trials:
+        for batch in state.candidate_splits.values():
+            for trial in batch.candidates:
                 trial.capital.flags.writeable = False
                 trial.state.tree.stats.flags.writeable = False
 
@@ -223,7 +225,7 @@ def test_promoted_children_are_those_of_a_tree_split_when_the_trial_was_opened(l
     model = model_of(leaf, **options)
     row, opened = 0, 0.0
     while not (row and model.n_splits_):
-        batch = model._state.trials.get(0) if row else None
+        batch = model._state.candidate_splits.get(0) if row else None
         opened = opened if batch is None else batch.opened
         model.partial_fit(X[[row]], y[[row]])
         row += 1
@@ -263,13 +265,13 @@ def test_trials_end_with_the_limit_of_leaves_and_with_another_test():
     X, y = xor_rows(900)
     model = model_of(max_leaves=2).partial_fit(X, y)
     assert model.n_leaves_ == 2
-    assert not model._state.trials
+    assert not model._state.candidate_splits
     X, y = noise_rows(301)
     model = model_of().partial_fit(X[:300], y[:300])
-    assert model._state.trials
+    assert model._state.candidate_splits
     before = model.nbytes
     model.set_params(split_test="gap").partial_fit(X[300:301], y[300:301])
-    assert not model._state.trials
+    assert not model._state.candidate_splits
     assert model.nbytes < before / 2
 
 
@@ -279,9 +281,9 @@ def test_the_next_columns_follow_and_a_round_begins_anew():
     seen = []
     for row in range(0, len(X), 20):
         model.partial_fit(X[row : row + 20], y[row : row + 20])
-        batch = model._state.trials.get(0)
+        batch = model._state.candidate_splits.get(0)
         if batch is not None and batch.number > len(seen):
-            seen.append([int(t.state.tree.nodes.feature[0]) for t in batch.trials])
+            seen.append([int(t.state.tree.nodes.feature[0]) for t in batch.candidates])
     assert [len(columns) for columns in seen[:4]] == [4, 2, 4, 2]
     assert sorted(seen[0] + seen[1]) == list(range(6))
     assert sorted(seen[2] + seen[3]) == list(range(6))
@@ -292,13 +294,13 @@ def test_new_columns_come_to_the_trials_as_well():
     model = model_of()
     for x, label in zip(X[:60].tolist(), y.tolist(), strict=False):
         model.learn_one({"a": x[0], "b": x[1]}, label)
-    assert model._state.trials
+    assert model._state.candidate_splits
     for x, label in zip(X[60:].tolist(), y[60:].tolist(), strict=True):
         model.learn_one({"a": x[0], "b": x[1], "c": x[2]}, label)
-    batch = model._state.trials[0]
-    assert {t.state.n_features for t in batch.trials} == {len(batch.used)} == {3}
+    batch = model._state.candidate_splits[0]
+    assert {t.state.n_features for t in batch.candidates} == {len(batch.used)} == {3}
     # A trial that takes the leaf's place now makes a tree of three columns like any other.
-    candidate_splits.promote(model._state, 0, batch.trials[0])
+    candidate_splits.promote(model._state, 0, batch.candidates[0])
     for x, label in zip(X.tolist(), y.tolist(), strict=True):
         model.learn_one({"a": x[0], "b": x[1], "c": x[2]}, label)
     assert model.n_leaves_ >= 2

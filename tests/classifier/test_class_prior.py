@@ -23,7 +23,7 @@ def uneven(seed=0):
 def by_hand(model, X, totals):
     """Balanced probabilities from those by counts: P(leaf | class) in place of P(class | leaf)."""
     counts = model.predict_proba(X)
-    tree, columns = model._state.tree, model._labels.columns
+    tree, columns = model._state.tree, model._labels.ranks
     out = np.zeros_like(counts)
     for i, node in enumerate(model.apply(X)):
         for cell in leaf_cells(tree, tree.nodes.leaf[node]):

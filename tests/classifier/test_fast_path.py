@@ -27,7 +27,7 @@ compiled = pytest.mark.skipif(not compiles(), reason="nothing is compiled")
 class Long(MistClassifier):
     """A classifier that checks every row."""
 
-    def _shorten(self, *, checked: bool = False) -> None:
+    def _enable_fast_path(self, *, checked: bool = False) -> None:
         pass
 
 
@@ -180,7 +180,7 @@ def test_the_short_way_with_what_learns_beside_the_tree(options):
         short.learn_one(x, label)
         long.learn_one(x, label)
     assert fingerprint(short) == fingerprint(long)
-    assert short.n_splits_ or short._state.trials
+    assert short.n_splits_ or short._state.candidate_splits
 
 
 # --- when it is taken, and when no longer -------------------------------------------------------
@@ -192,7 +192,7 @@ def test_plain_rows_do_not_meet_the_checks(monkeypatch, as_row):
     (model, _) = pair("gaussian")
     for label in range(3):
         model.learn_one(as_row(X[label]), label)
-    for name in ("_admit", "_one_row"):
+    for name in ("_validate_batch", "_one_row"):
         monkeypatch.setattr(MistClassifier, name, lambda *_, **__: pytest.fail("the long way"))
     model.learn_one(as_row(X[4]), 1)
     assert model.n_rows_ == 4
@@ -226,7 +226,7 @@ def test_a_handle_stays_with_its_arrays():
     state.tree = state.tree._replace(scale=state.tree.scale.copy())
     assert state.handle is not handle
     for copied in (copy.deepcopy(model), copy.copy(model), pickle.loads(pickle.dumps(model))):
-        assert copied._single is None
+        assert copied._fast_path is None
         assert copied.predict_one(X[0]) == 0
     other = copy.deepcopy(state)
     assert other.handle.parts[0].stats is other.tree.stats is not state.tree.stats

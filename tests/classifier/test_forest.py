@@ -216,7 +216,7 @@ def test_without_any_vote_the_frequencies_of_the_classes_answer(monkeypatch):
     np.testing.assert_array_equal(model.predict_proba(X[:3]), [masses / len(y)] * 3)
     rare, most = int(masses.argmin()), int(masses.argmax())
     lead = int(masses[most] - masses[rare])
-    monkeypatch.setattr(MistClassifier, "_absorb", learn_in_silence)
+    monkeypatch.setattr(MistClassifier, "_learn_batch", learn_in_silence)
     # Rows of the same call count, too, each from the next row on.
     told = model.prequential(X[: lead + 2], np.full(lead + 2, rare))
     assert told.tolist() == [most] * (lead + (most < rare)) + [rare] * (2 - (most < rare))

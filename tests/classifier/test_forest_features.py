@@ -49,7 +49,7 @@ def test_answers_that_are_not_finite_are_left_out_of_a_blend():
 def test_the_forest_blends_its_trees_with_a_discriminant_of_its_own():
     X, y = blobs()
     model = forest(feature_weight=0.4).fit(X, y)
-    beside = model._companion.model
+    beside = model._head.model
     alone = RandomFeatureLDA(n_features=30, random_state=beside.random_state)
     alone.fit(X, y)
     trees = mean_posterior([tree.predict_proba(X) for tree in model.trees_])[0]
@@ -80,7 +80,7 @@ def test_rows_with_missing_values_are_answered_by_the_trees():
     np.testing.assert_array_equal(got[::3], trees[::3])
     assert np.abs(got - trees).max() > 0.01
     whole = forest().fit(holes, y, sample_weight=np.isfinite(holes).all(axis=1).astype(float))
-    answers = [each._companion.answer(X, *each._places())[0] for each in (model, whole)]
+    answers = [each._head.answer(X, *each._places())[0] for each in (model, whole)]
     assert answers[0] == pytest.approx(answers[1], abs=1e-9)
 
 
@@ -89,9 +89,9 @@ def test_rows_of_weight_0_and_declared_classes():
     model = forest().partial_fit(X, y, classes=["z"])
     assert model.classes_[-1] == "z"
     assert not model.predict_proba(X)[:, -1].any()
-    state = model._companion.model._state.means.copy()
+    state = model._head.model._state.means.copy()
     model.prequential(X[:5], y[:5], sample_weight=np.zeros(5))
-    np.testing.assert_array_equal(model._companion.model._state.means, state)
+    np.testing.assert_array_equal(model._head.model._state.means, state)
 
 
 def test_columns_that_come_later_are_left_to_the_trees():
@@ -100,10 +100,10 @@ def test_columns_that_come_later_are_left_to_the_trees():
     model = forest()
     for x, label in zip(X.tolist(), y.tolist(), strict=True):
         model.learn_one(dict(zip(names, x, strict=True)), label)
-    before = model._companion.model.nbytes
+    before = model._head.model.nbytes
     model.learn_one({**dict(zip(names, X[0].tolist(), strict=True)), "t": 1.0}, "a")
     assert model.n_features_in_ == 5
-    assert model._companion.model.nbytes == before
+    assert model._head.model.nbytes == before
     assert sum(model.predict_proba_one({"p": 1.0, "q": 0.0, "r": 0.0, "s": 2.0}).values()) == (
         pytest.approx(1.0)
     )

@@ -58,7 +58,7 @@ def interrupting(function: Callable[..., Any], call: int) -> Callable[..., Any]:
 @pytest.mark.parametrize("call", [1, 3])
 @pytest.mark.parametrize(
     ("module", "name"),
-    [(growth, "attempt"), (growth, "split_leaf"), (driver, "_attend")],
+    [(growth, "attempt"), (growth, "split_leaf"), (driver, "_serve")],
     ids=["attempt", "split", "room"],
 )
 @pytest.mark.parametrize("leaf", ["gaussian", "mixture"])
@@ -72,7 +72,7 @@ def test_a_tree_has_learnt_the_first_rows_of_the_call(monkeypatch, leaf, module,
     assert 5 <= learnt < 600
     same = paper_tree(leaf, **EAGER).partial_fit(X[:learnt], Y[:learnt])
     # Where room was made for a row that did not come, only the room is another.
-    if name == "_attend":
+    if name == "_serve":
         same.partial_fit(X[learnt:], Y[learnt:])
         model.partial_fit(X[learnt:], Y[learnt:])
     assert fingerprint(model) == fingerprint(same)

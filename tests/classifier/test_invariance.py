@@ -104,7 +104,7 @@ def test_asking_changes_nothing(options, seed):
     repr(model)
     model.tree_.threshold[:] = 0.0
     model.split_log_.clear()
-    assert (fingerprint(model), set(vars(model)) - {"_single"}) == before
+    assert (fingerprint(model), set(vars(model)) - {"_fast_path"}) == before
 
 
 @SETTINGS

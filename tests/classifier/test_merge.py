@@ -38,7 +38,7 @@ def sums(model: MistClassifier) -> dict[Any, np.ndarray]:
     tree, out = state.tree, {}
     for leaf in range(int(tree.counters[N_LEAVES])):
         node = int(tree.leaves.node[leaf])
-        out[node] = np.array([tree.leaves.rows[leaf], tree.leaves.weight[leaf]])
+        out[node] = np.array([tree.leaves.weight_seen[leaf], tree.leaves.weight[leaf]])
         out[node, "spread"] = tree.spread[leaf]
         for cell in leaf_cells(tree, leaf):
             label = model._labels.decode(tree.cells.code[[cell]])[0]
@@ -49,13 +49,13 @@ def sums(model: MistClassifier) -> dict[Any, np.ndarray]:
                     tree.stats[cell, MEAN],
                     tree.stats[cell, M2],
                     tree.products[cell],
-                    [] if state.missing is None else state.missing.cell[cell],
+                    [] if state.observed is None else state.observed.cell[cell],
                 ]
             )
     out["masses"], out["scale"] = tree.nodes.mass[: len(model.tree_.feature)], tree.scale.ravel()
     out["learnt"] = np.array([model.n_rows_])
     if state.options.balanced:
-        out["totals"] = tree.totals[: len(model._labels.columns)][np.argsort(model._labels.columns)]
+        out["totals"] = tree.totals[: len(model._labels.ranks)][np.argsort(model._labels.ranks)]
     return out
 
 

@@ -149,7 +149,7 @@ def test_a_class_that_begins_with_a_hole_in_a_used_place_knows_nothing_of_the_co
     cell = int(np.flatnonzero((cells.code == cells.code.max()) & (cells.leaf >= 0))[0])
     component = mixture.cells.first[cell]
     expected = np.append(np.delete(row[0], BINARY), row[0, BINARY])
-    assert state.missing.model.own.weight[component].tolist() == [0.0, 1.0, 1.0, 1.0]
+    assert state.observed.model.own.weight[component].tolist() == [0.0, 1.0, 1.0, 1.0]
     assert mixture.own.mean[component, 1:].tolist() == expected[1:].tolist()
     assert np.isfinite(mixture.own.m2[component]).all()
 
@@ -185,7 +185,7 @@ def test_a_hole_in_a_question_is_answered_by_the_marginal_density(leaf):
     expected = np.array(scores)
     expected = np.exp(expected - expected.max(axis=1, keepdims=True))
     expected /= expected.sum(axis=1, keepdims=True)
-    codes = [model._labels.columns[code] for code in tree.cells.code[:3]]
+    codes = [model._labels.ranks[code] for code in tree.cells.code[:3]]
     np.testing.assert_allclose(model.predict_proba(asked[:5])[:, codes], expected, atol=1e-6)
 
 

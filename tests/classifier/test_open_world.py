@@ -73,7 +73,7 @@ def test_trees_have_the_densities_of_their_twin(leaf, inheritance):
             expected = np.array([log_density(twin, x) for x in asked.tolist()])
             np.testing.assert_allclose(model.score_samples(asked), expected, rtol=1e-6, atol=1e-6)
             compared += 1
-            orphans += sum(twin.nodes[twin.apply(x)].orphan for x in asked.tolist())
+            orphans += sum(twin.nodes[twin.apply(x)].prior_only for x in asked.tolist())
     assert compared == 36
     assert (orphans > 0) == (inheritance is None)
 

@@ -17,7 +17,7 @@ import pytest
 from material import EAGER, fingerprint
 from mist import MistClassifier, MistForest, load
 from mist.baselines import NCM, SLDA, GaussianNB
-from mist.locking import ALONE
+from mist.locking import WRITER
 from mist.preprocessing import StreamEncoder, StreamPipeline
 from published import paper_tree
 
@@ -232,10 +232,10 @@ def test_one_tree_of_a_forest_is_read_while_the_forest_learns():
 
 def test_a_copy_has_a_gate_of_its_own_unless_it_shares_what_was_learnt():
     model = tree("gaussian").partial_fit(X[:20], Y[:20])
-    assert copy.copy(model)._gate is model._gate
+    assert copy.copy(model)._lock is model._lock
     for copied in (copy.deepcopy(model), pickle.loads(pickle.dumps(model))):
-        assert copied._gate is not model._gate
-        assert "_gate" not in copied.__getstate__()
+        assert copied._lock is not model._lock
+        assert "_lock" not in copied.__getstate__()
 
 
 def test_who_is_broken_off_keeps_nobody_out():
@@ -244,12 +244,12 @@ def test_who_is_broken_off_keeps_nobody_out():
     def fail() -> None:
         raise KeyboardInterrupt
 
-    for enter in (model._gate.alone, model._gate.shared):
+    for enter in (model._lock.write, model._lock.read):
         with pytest.raises(KeyboardInterrupt):
             enter(fail)
-    model._gate.flags[ALONE] = 1  # what a signal between two steps may leave
+    model._lock.flags[WRITER] = 1  # what a signal between two steps may leave
     with ThreadPoolExecutor(1) as pool:
         pool.submit(model.learn_one, X[1], 0).result(timeout=60)
         assert pool.submit(model.predict_one, X[1]).result(timeout=60) == 0
     assert model.n_rows_ == 22
-    assert not model._gate.flags.any()
+    assert not model._lock.flags.any()

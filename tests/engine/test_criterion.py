@@ -31,7 +31,7 @@ def best(state: State, candidates: np.ndarray, entropy: bool | None):
     cells = observed_cells(state.tree, 0)
     gains, places = np.empty(state.n_features), np.empty(state.n_features)
     everywhere = np.ones(state.n_features, dtype=np.bool_)
-    args = (state.tree, state.missing, state.sketch, cells, candidates, entropy)
+    args = (state.tree, state.observed, state.sketch, cells, candidates, entropy)
     return (*best_splits(*args, False, everywhere, gains, places), gains, places)
 
 
@@ -49,9 +49,9 @@ def counted_gain(x: np.ndarray, y: np.ndarray, v: float, entropy: bool | None) -
     left, right = (y[known & side].tolist() for side in (x <= v, x > v))
     if not left or not right:
         return 0.0
-    whole = left + right
-    after = sum(len(part) / len(whole) * impurity(part, entropy) for part in (left, right))
-    return (impurity(whole, entropy) - after) * known.mean()
+    parent = left + right
+    after = sum(len(part) / len(parent) * impurity(part, entropy) for part in (left, right))
+    return (impurity(parent, entropy) - after) * known.mean()
 
 
 # --- gain -------------------------------------------------------------------------------------

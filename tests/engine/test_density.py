@@ -196,7 +196,7 @@ def test_deviations_are_those_of_all_rows(missing):
         X[::7, 0] = NAN
     state = grown(X, np.arange(200) % 2, weights)._state
     sigma = np.empty(3)
-    deviations(state.tree, state.missing, sigma)
+    deviations(state.tree, state.observed, sigma)
     for j in range(3):
         known = ~np.isnan(X[:, j])
         mean = np.average(X[known, j], weights=weights[known])

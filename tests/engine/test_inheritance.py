@@ -182,7 +182,7 @@ def test_children_hold_the_discounted_mass_and_the_parents_moments(
     options = {"categorical_features": [2], "thresholds": "medians"}
     state = grown(X, y, **options)._state
     cells, stats = state.tree.cells.copy(), state.tree.stats.copy()
-    known = state.missing.cell.copy() if missing else np.repeat(cells.weight[:, None], 3, 1)
+    known = state.observed.cell.copy() if missing else np.repeat(cells.weight[:, None], 3, 1)
     split_leaf(state, 0, feature, v, inheritance, discount)
     sides = children(state)
     tree = state.tree
@@ -194,9 +194,9 @@ def test_children_hold_the_discounted_mass_and_the_parents_moments(
         assert tree.cells.count[born].tolist() == [0.0, 0.0]
         assert tree.cells.start[born].tolist() == [-1, -1]  # sketches are not inherited
         if missing:
-            seen = state.missing.cell[born]
+            seen = state.observed.cell[born]
         else:
-            assert state.missing is None
+            assert state.observed is None
             seen = np.repeat(tree.cells.weight[born][:, None], 3, 1)
         np.testing.assert_allclose(seen.sum(axis=0), discount * known[parent], rtol=1e-9)
         mean = (seen * tree.stats[born, MEAN]).sum(axis=0) / seen.sum(axis=0)
@@ -220,8 +220,13 @@ def test_children_hold_the_discounted_mass_and_the_parents_moments(
         born = leaf_cells(tree, leaf)
         assert tree.leaves.weight[leaf] == pytest.approx(tree.cells.weight[born].sum())
         np.testing.assert_allclose(tree.spread[leaf], tree.stats[born, M2].sum(axis=0), rtol=1e-9)
-        assert tree.leaves.rows[leaf] == tree.leaves.clock[leaf] == tree.leaves.tried[leaf] == 0
-        assert not tree.leaves.orphan[leaf]
+        assert (
+            tree.leaves.weight_seen[leaf]
+            == tree.leaves.n_updates[leaf]
+            == tree.leaves.tried[leaf]
+            == 0
+        )
+        assert not tree.leaves.prior_only[leaf]
         assert (tree.stats[born, PREC, :2] > 0.0).all()  # refreshed at birth
 
 
@@ -290,9 +295,9 @@ def test_rows_without_a_value_follow_the_larger_side(side):
     larger, smaller = children(state)[side], children(state)[1 - side]
     assert 1 not in smaller
     assert state.tree.cells.weight[larger[1]] == pytest.approx(50.0)
-    assert state.missing.cell[larger[1]].tolist() == pytest.approx([0.0, 50.0])
+    assert state.observed.cell[larger[1]].tolist() == pytest.approx([0.0, 50.0])
     assert state.tree.stats[larger[1], :2, 0].tolist() == [0.0, 0.0]
-    known = state.missing.cell[[larger[2], smaller[2]], 0]
+    known = state.observed.cell[[larger[2], smaller[2]], 0]
     assert known.sum() == pytest.approx(0.5 * (100 - unknown))
     assert state.tree.cells.weight[larger[2]] == pytest.approx(known[0] + 0.5 * unknown)
     assert state.tree.cells.weight[smaller[2]] == pytest.approx(known[1])
@@ -334,7 +339,7 @@ def test_a_child_below_half_a_row_in_every_class_is_an_orphan():
     model = grown(X, y)
     split_leaf(model._state, 0, 0, -9.0, "gaussian", 0.6)
     tree = model._state.tree
-    assert tree.leaves.orphan[:2].tolist() == [1, 0]
+    assert tree.leaves.prior_only[:2].tolist() == [1, 0]
     assert tree.nodes.mass[1] == 0.0
     np.testing.assert_allclose(model.predict_proba([[-9.5]])[0], np.array([11, 21, 31]) / 63)
     assert tree.nodes.mass[2] == pytest.approx(0.6 * 60)
@@ -356,8 +361,8 @@ def test_without_inheritance_the_class_masses_answer_until_the_first_row(leaf):
     assert model._state.tree.nodes.mass[1:3].tolist() == [1.0, 0.0]
     model.partial_fit([[-1.0, 0.0], [-2.0, 1.0]], [0, 1])
     tree = model._state.tree
-    assert tree.leaves.orphan[:2].tolist() == [0, 1]
-    assert tree.leaves.rows[:2].tolist() == [3.0, 0.0]
+    assert tree.leaves.prior_only[:2].tolist() == [0, 1]
+    assert tree.leaves.weight_seen[:2].tolist() == [3.0, 0.0]
     assert sorted(tree.cells.weight[leaf_cells(tree, 0)].tolist()) == [1.0, 2.0]
 
 

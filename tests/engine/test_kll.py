@@ -18,6 +18,7 @@ from mist.engine.inheritance import split_leaf
 from mist.engine.kll_merge import merge_sketch
 from mist.engine.sorted_columns import View, count_at_most
 from mist.engine.state import (
+    BLOCK_SIZES,
     CAPS,
     FIRST_BLOCK,
     HIGH,
@@ -27,7 +28,6 @@ from mist.engine.state import (
     N_CELLS,
     N_HELD,
     N_ITEMS,
-    ROOMS,
     TOTALS,
     State,
     sketch_plan,
@@ -73,7 +73,7 @@ def blocks(state: State) -> list[tuple[int, int]]:
     out, before, cell = [], -1, int(state.tree.counters[FIRST_BLOCK])
     while cell >= 0:
         assert cells.before[cell] == before
-        out.append((int(cells.start[cell]), int(plan[ROOMS, cells.room[cell]])))
+        out.append((int(cells.start[cell]), int(plan[BLOCK_SIZES, cells.size_class[cell]])))
         before, cell = cell, int(cells.behind[cell])
     assert before == state.tree.counters[LAST_BLOCK]
     return out
@@ -84,13 +84,15 @@ def check_pool(state: State) -> None:
     cells, counters, own = state.tree.cells, state.tree.counters, blocks(state)
     owners = np.flatnonzero(cells.start[: counters[N_CELLS]] >= 0)
     assert (cells.leaf[owners] >= 0).all()
-    rooms = state.sketch.plan[ROOMS, cells.room[owners]]
-    assert sorted(own) == sorted(zip(cells.start[owners].tolist(), rooms.tolist(), strict=True))
-    assert (cells.used[owners] <= rooms).all()
+    block_sizes = state.sketch.plan[BLOCK_SIZES, cells.size_class[owners]]
+    assert sorted(own) == sorted(
+        zip(cells.start[owners].tolist(), block_sizes.tolist(), strict=True)
+    )
+    assert (cells.used[owners] <= block_sizes).all()
     ends = [0, *(start + rows for start, rows in own)]
     assert all(start >= end for (start, _), end in zip(own, ends, strict=False))
     assert ends[-1] <= counters[N_ITEMS] <= len(state.sketch.items)
-    assert counters[N_HELD] == rooms.sum()
+    assert counters[N_HELD] == block_sizes.sum()
 
 
 def check_view(state: State) -> None:
@@ -382,13 +384,13 @@ def test_blocks_grow_and_their_rows_are_taken_again(leaf):
     rng = np.random.default_rng(8)
     model = paper_tree(leaf, grace_period=NEVER, sketch_size=32)
     X, y = rng.normal(size=(600, 2)), rng.integers(0, 3, 600)
-    rooms = []
+    block_sizes = []
     for i in range(0, 600, 10):
         model.partial_fit(X[i : i + 10], y[i : i + 10])
         check_pool(model._state)
-        rooms.append(int(model._state.tree.cells.room[0]))
-    assert rooms == sorted(rooms)
-    assert len(set(rooms)) > 4  # a small block first, larger ones as the sketch fills
+        block_sizes.append(int(model._state.tree.cells.size_class[0]))
+    assert block_sizes == sorted(block_sizes)
+    assert len(set(block_sizes)) > 4  # a small block first, larger ones as the sketch fills
     state = model._state
     room, held = len(state.sketch.items), int(state.tree.counters[N_HELD])
     split_leaf(state, 0, 0, 0.0, "gaussian", 1.0)
@@ -447,9 +449,9 @@ def test_a_leaf_sketches_only_so_many_classes():
 def test_block_sizes_grow_by_a_half_at_most():
     for k in (8, 64, 32768):
         plan = sketch_plan(k)
-        rooms = plan[ROOMS][plan[ROOMS] > 0]
-        ratios = rooms[1:] / rooms[:-1]
+        block_sizes = plan[BLOCK_SIZES][plan[BLOCK_SIZES] > 0]
+        ratios = block_sizes[1:] / block_sizes[:-1]
         assert ratios.min() > 1.0
         assert ratios.max() <= 1.5
-        assert rooms[-1] == plan[TOTALS].max()
-        assert set(rooms[rooms >= 4 * k].tolist()) <= set(plan[TOTALS].tolist())
+        assert block_sizes[-1] == plan[TOTALS].max()
+        assert set(block_sizes[block_sizes >= 4 * k].tolist()) <= set(plan[TOTALS].tolist())

@@ -11,14 +11,14 @@ from scipy.stats import norm, truncnorm
 
 from mist.engine.low_rank_gaussians import (
     LAST_SCALE,
-    Common,
+    LeafShared,
     LowRank,
     Room,
     absorb,
     clear,
     learn,
     log_density,
-    make_room,
+    make_workspace,
     new_common,
     new_low_rank,
     own_factor,
@@ -31,7 +31,7 @@ from naive_lowrank import NaiveLowRankLeaf
 
 class Leaf(NamedTuple):
     pool: LowRank
-    common: Common
+    common: LeafShared
     room: Room
     members: list[int]  # in the order of their first rows
     total: list[float]
@@ -39,7 +39,7 @@ class Leaf(NamedTuple):
 
 def empty(a: int, b: int = 0, rank: int = 4, classes: int = 3) -> Leaf:
     pool = new_low_rank(classes, a, b, rank)
-    return Leaf(pool, new_common(1, pool), make_room(pool), [], [0.0])
+    return Leaf(pool, new_common(1, pool), make_workspace(pool), [], [0.0])
 
 
 def chain(leaf: Leaf) -> tuple[int, np.ndarray]:

@@ -181,10 +181,13 @@ def same_sums(one: State, other: State) -> None:
     pairs += [(getattr(one.tree, f), getattr(other.tree, f)) for f in ("spread", "scale", "totals")]
     pairs += [(one.tree.nodes.mass, other.tree.nodes.mass)]
     pairs += [(one.tree.counters[N_LEARNT], other.tree.counters[N_LEARNT])]
-    if one.missing is not None:
-        assert other.missing is not None
-        pairs += [(one.missing.cell[:n], other.missing.cell[:n])]
-        pairs += [(one.missing.leaf, other.missing.leaf), (one.missing.scale, other.missing.scale)]
+    if one.observed is not None:
+        assert other.observed is not None
+        pairs += [(one.observed.cell[:n], other.observed.cell[:n])]
+        pairs += [
+            (one.observed.leaf, other.observed.leaf),
+            (one.observed.scale, other.observed.scale),
+        ]
     for ours, theirs in pairs:
         np.testing.assert_allclose(ours, theirs, rtol=1e-9, atol=1e-9)
 
@@ -294,7 +297,7 @@ def test_mixtures_merge_to_what_both_know():
     same_sums(one._state, both._state)
     state = one._state
     assert all(state.model.cells.n[:2] == 4)
-    assert (state.model.components.trial[:8] == -1).all()
+    assert (state.model.components.proposal[:8] == -1).all()
     for cell in range(2):
         parts = parts_of(state, cell)
         assert parts.masses.sum() == pytest.approx(state.tree.cells.mass[cell], rel=1e-3)
@@ -325,13 +328,13 @@ def test_splits_on_trial_end():
     )
     for model in (one, other):
         model.partial_fit(X, y)
-    number = one._state.trials[0].number
-    assert one._state.trials[0].trials
+    number = one._state.candidate_splits[0].number
+    assert one._state.candidate_splits[0].candidates
     one.merge(other)
-    assert one._state.trials[0].trials == ()
-    assert one._state.trials[0].number == number
+    assert one._state.candidate_splits[0].candidates == ()
+    assert one._state.candidate_splits[0].number == number
     one.partial_fit(X, y)
-    assert one._state.trials[0].trials
+    assert one._state.candidate_splits[0].candidates
 
 
 # --- sketches ---------------------------------------------------------------------------------

@@ -51,8 +51,8 @@ class Part(NamedTuple):
 def known_weights(model: MistClassifier, k: int) -> np.ndarray:
     """Weights of the columns in a component."""
     state = model._state
-    if state.missing is not None:
-        return state.missing.model.own.weight[k]
+    if state.observed is not None:
+        return state.observed.model.own.weight[k]
     return np.full(state.n_features, state.model.own.head.weight[k])
 
 
@@ -336,7 +336,7 @@ def test_rounding_proposes_no_direction():
     for X in (np.column_stack([x, x, x]), np.column_stack([x, x / 3, x * 7])):
         model = unsplit("mixture").partial_fit(X, np.zeros(200))
         mixture = model._state.model
-        trial = mixture.components.trial[components_of(mixture, 0)[0]]
+        trial = mixture.components.proposal[components_of(mixture, 0)[0]]
         # The first axis, the columns, but no other axis.
         assert (mixture.evidence[trial] == -np.inf).tolist() == [False, False, True, False, False]
 
@@ -364,7 +364,7 @@ def test_two_components_that_have_earned_the_last_place_on_the_same_row():
     mixture = model._state.model
     ks = components_of(mixture, 0)
     assert len(ks) == 2
-    mixture.evidence[mixture.components.trial[ks], 4] = 100.0
+    mixture.evidence[mixture.components.proposal[ks], 4] = 100.0
     mixture.components.due[ks] = 1
     tend(model._state, 0)
     model.partial_fit(s.X, s.y)
@@ -375,7 +375,7 @@ def test_two_components_that_have_earned_the_last_place_on_the_same_row():
 def trials(model: MistClassifier, cell: int) -> np.ndarray:
     """Which components of a cell have a trial."""
     mixture = model._state.model
-    return mixture.components.trial[components_of(mixture, cell)] >= 0
+    return mixture.components.proposal[components_of(mixture, cell)] >= 0
 
 
 def seen_by_trials(model: MistClassifier, cell: int) -> float:

@@ -64,13 +64,13 @@ def test_moments_equal_two_pass_sums(whole, missing):
             assert tree.stats[cell, M2, j] == pytest.approx(m2, rel=1e-12)
             spread[j] += m2
             if missing:
-                assert state.missing.cell[cell, j] == pytest.approx(seen)
+                assert state.observed.cell[cell, j] == pytest.approx(seen)
     np.testing.assert_allclose(tree.spread[0], spread, rtol=1e-12)
     for j in range(d):
         seen, mean, m2 = weighted(X[:, j], weights)
         assert tree.scale[:, j].tolist() == pytest.approx([mean, m2], rel=1e-12)
         if missing:
-            assert [state.missing.leaf[0, j], state.missing.scale[j]] == pytest.approx([seen] * 2)
+            assert [state.observed.leaf[0, j], state.observed.scale[j]] == pytest.approx([seen] * 2)
     assert tree.nodes.mass[0] == tree.leaves.weight[0] == pytest.approx(weights.sum())
 
 
@@ -108,9 +108,9 @@ def test_a_sum_of_squares_is_never_negative(missing):
 def test_rows_without_any_value_count_in_the_prior_only():
     state = grown([[NAN], [2.0], [NAN], [4.0]], [0, 0, 1, 0])._state
     assert state.tree.cells.weight[:2].tolist() == [3.0, 1.0]
-    assert state.missing.cell[:2, 0].tolist() == [2.0, 0.0]
+    assert state.observed.cell[:2, 0].tolist() == [2.0, 0.0]
     assert state.tree.stats[:2, MEAN, 0].tolist() == [3.0, 0.0]
-    assert (state.missing.leaf[0, 0], state.missing.scale[0]) == (2.0, 2.0)
+    assert (state.observed.leaf[0, 0], state.observed.scale[0]) == (2.0, 2.0)
 
 
 def test_an_epoch_starts_when_a_column_begins_to_vary():

@@ -188,7 +188,7 @@ def test_a_leaf_is_examined_once_every_grace_period():
     for i in range(400):
         model.partial_fit(X[i : i + 1] * 0.0 + 1.0, y[i : i + 1], sample_weight=weights[i : i + 1])
         leaves = model._state.tree.leaves
-        assert leaves.tried[0] == math.floor(leaves.rows[0] / 50)
+        assert leaves.tried[0] == math.floor(leaves.weight_seen[0] / 50)
     assert model.n_splits_ == 0  # constant columns have no gain
 
 
@@ -216,20 +216,20 @@ def check_sums(state: State) -> None:
         assert nodes.leaf[leaves.node[leaf]] == leaf
         assert (cells.leaf[own] == leaf).all()
         assert len(set(cells.code[own].tolist())) == own.size > 0
-        assert leaves.rows[leaf] == pytest.approx(cells.count[own].sum(), rel=1e-9)
-        if leaves.orphan[leaf]:
-            assert leaves.rows[leaf] == nodes.mass[leaves.node[leaf]] == 0.0
+        assert leaves.weight_seen[leaf] == pytest.approx(cells.count[own].sum(), rel=1e-9)
+        if leaves.prior_only[leaf]:
+            assert leaves.weight_seen[leaf] == nodes.mass[leaves.node[leaf]] == 0.0
             continue
         assert leaves.weight[leaf] == pytest.approx(cells.weight[own].sum(), rel=1e-9)
         assert nodes.mass[leaves.node[leaf]] == pytest.approx(leaves.weight[leaf], rel=1e-9)
-        assert leaves.clock[leaf] == cells.steps[own].sum()
+        assert leaves.n_updates[leaf] == cells.steps[own].sum()
         assert (cells.weight[own] >= cells.count[own] * (1 - 1e-12)).all()
         np.testing.assert_allclose(
             tree.spread[leaf], tree.stats[own, M2].sum(axis=0), rtol=1e-7, atol=1e-9
         )
-        if state.missing is not None:
-            seen = state.missing.cell[own].sum(axis=0)
-            np.testing.assert_allclose(state.missing.leaf[leaf], seen, rtol=1e-9, atol=1e-9)
+        if state.observed is not None:
+            seen = state.observed.cell[own].sum(axis=0)
+            np.testing.assert_allclose(state.observed.leaf[leaf], seen, rtol=1e-9, atol=1e-9)
     assert np.sum(cells.leaf[:n_cells] >= 0) == owned
 
 
@@ -301,7 +301,7 @@ def test_moments_at_the_leaves_are_those_of_the_rows_without_inheritance():
     for node in (2 * model.n_splits_ - 1, 2 * model.n_splits_):
         at = np.flatnonzero((model.apply(X) == node) & (np.arange(900) >= last.seen))
         leaf = int(state.tree.nodes.leaf[node])
-        assert state.tree.leaves.rows[leaf] == at.size
+        assert state.tree.leaves.weight_seen[leaf] == at.size
         for cell in leaf_cells(state.tree, leaf) if at.size else []:
             own = X[at][y[at] == list(dict.fromkeys(y.tolist()))[state.tree.cells.code[cell]]]
             np.testing.assert_allclose(state.tree.stats[cell, MEAN], own.mean(axis=0))
@@ -346,7 +346,7 @@ def test_answers_change_nothing(leaf):
     X, y = blobs(400, missing=0.05)
     model = eager(leaf).partial_fit(X, y)
     state = model._state
-    groups = (state.tree, state.missing, state.sketch, state.model)
+    groups = (state.tree, state.observed, state.sketch, state.model)
     before = [a.copy() for group in groups if group is not None for a in group if a is not None]
     model.predict(X)
     model.predict_proba(X)

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from mist.engine import growth
 from mist.engine.criterion import TIE, best_splits, most_gain, radius
-from mist.engine.split_screen import glance_room, must_fail
-from mist.engine.state import NO_GLANCE, TOTALS, Glance, sketch_plan
+from mist.engine.split_screen import cannot_split, screen_workspace
+from mist.engine.state import NO_SCREEN, TOTALS, ScreenParams, sketch_plan
 from mist.engine.thresholds import median_candidates, midpoint, observed_cells
 from published import paper_tree
 
@@ -30,7 +30,7 @@ def stream(seed: int, n: int = 1500, d: int = 4, k: int = 5, spread: float = 2.0
 
 
 def room_for(state: Any, n: int) -> Any:
-    return glance_room(state.sketch, np.empty(n, np.int64), np.empty(n))
+    return screen_workspace(state.sketch, np.empty(n, np.int64), np.empty(n))
 
 
 def gap_at(state: Any) -> tuple[float, float]:
@@ -66,9 +66,9 @@ def test_what_is_passed_over_has_no_gap_above_the_radius(seed, thresholds, more,
     gap, _ = gap_at(state)
     cells = observed_cells(state.tree, 0)
     squared = (max(gap, 0.02) * times) ** 2 * last / np.log(10.0)
-    glance = Glance(squared, 1.0, False, 0.1, 0.0)
+    glance = ScreenParams(squared, 1.0, False, 0.1, 0.0)
     room = room_for(state, len(cells))
-    if must_fail(glance, state.tree, state.sketch, 0, state.options.n_numeric, room):
+    if cannot_split(glance, state.tree, state.sketch, 0, state.options.n_numeric, room):
         assert gap <= max(gap, 0.02) * times + 1e-9
 
 
@@ -103,7 +103,7 @@ def test_the_tree_is_that_of_attempts_all_examined(monkeypatch, leaf, options):
         calls[glance is None] = count
         return model
 
-    quick, slow = grow(None), grow(NO_GLANCE)
+    quick, slow = grow(None), grow(NO_SCREEN)
     assert quick.split_log_ == slow.split_log_
     assert quick.n_splits_ > 0
     np.testing.assert_array_equal(quick.predict_proba(X), slow.predict_proba(X))
@@ -123,7 +123,7 @@ def test_the_tree_is_that_of_attempts_all_examined(monkeypatch, leaf, options):
 )
 def test_other_tests_examine_every_leaf_that_is_due(options):
     model = paper_tree(grace_period=NEVER, **options).partial_fit([[0.0], [1.0]], [0, 1])
-    assert growth._glance(model._state, model._rule) is NO_GLANCE
+    assert growth._glance(model._state, model._rule) is NO_SCREEN
 
 
 @pytest.mark.parametrize("bound", ["mcdiarmid", "rutkowski", "hoeffding"])
@@ -142,7 +142,7 @@ def test_the_radius_at_a_glance_is_that_of_the_test(bound, union):
     state.tree.leaves.second[0] = -1
     for factor in (1.0 - 1e-9, 1.0 + 1e-9):
         changed = glance._replace(squared=glance.squared * ((most + TIE) / eps * factor) ** 2)
-        assert must_fail(changed, state.tree, state.sketch, 0, 4, room) == (factor > 1.0)
+        assert cannot_split(changed, state.tree, state.sketch, 0, 4, room) == (factor > 1.0)
 
 
 def test_at_a_radius_below_the_tie_threshold_every_leaf_is_examined():
@@ -152,8 +152,8 @@ def test_at_a_radius_below_the_tie_threshold_every_leaf_is_examined():
     gap_at(state)
     # A radius of 2 is above all that can be gained.
     for tie in (0.0, 3.0):
-        glance = Glance(4.0 * len(X) / np.log(10.0), 1.0, False, 0.1, tie)
-        assert must_fail(glance, state.tree, state.sketch, 0, 4, room) == (tie == 0.0)
+        glance = ScreenParams(4.0 * len(X) / np.log(10.0), 1.0, False, 0.1, tie)
+        assert cannot_split(glance, state.tree, state.sketch, 0, 4, room) == (tie == 0.0)
 
 
 def test_an_empty_sketch_takes_a_closer_look():
@@ -161,8 +161,8 @@ def test_an_empty_sketch_takes_a_closer_look():
     weights = np.where(y == 0, 1e-9, 1.0)  # no copy of a row of class 0 is sketched
     state = paper_tree(grace_period=NEVER).partial_fit(X, y, sample_weight=weights)._state
     assert state.tree.cells.used[0] == 0
-    glance = Glance(4.0 * len(X) / np.log(10.0), 1.0, False, 0.1, 0.0)
-    assert not must_fail(glance, state.tree, state.sketch, 0, 4, room_for(state, 5))
+    glance = ScreenParams(4.0 * len(X) / np.log(10.0), 1.0, False, 0.1, 0.0)
+    assert not cannot_split(glance, state.tree, state.sketch, 0, 4, room_for(state, 5))
 
 
 @pytest.mark.parametrize("k", [8, 64, 8000, 32768])

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from mist import MistClassifier
-from mist.engine.capacity import new_state, reserve_cells, reserve_missing, reserve_nodes
+from mist.engine.capacity import new_state, reserve_cells, reserve_nodes, reserve_observed
 from mist.engine.kll import reserve_items
 from mist.engine.leaves.gaussian import GAUSSIAN, NaiveBayes
 from mist.engine.leaves.sketch import SKETCH
@@ -23,7 +23,7 @@ from mist.engine.state import (
     detach_cells,
     find_cell,
     free_cells,
-    has_room_for_cell,
+    has_capacity_for_cell,
     leaf_cells,
     new_cell,
     new_leaf,
@@ -75,7 +75,7 @@ def test_the_table_of_cells_behaves_as_a_dict(seed):
             for key in [key for key in truth if key[0] == leaf]:
                 del truth[key]
         elif (leaf, code) not in truth:
-            if not has_room_for_cell(state.tree):
+            if not has_capacity_for_cell(state.tree):
                 reserve_cells(state, 1)
             cell = int(new_cell(state.tree, leaf, code))
             assert cell not in truth.values()
@@ -107,15 +107,15 @@ def test_large_codes_and_leaves_have_their_own_cells():
 def test_a_free_record_is_taken_again_and_cleared():
     state = new_state(2, options(), None, GAUSSIAN)
     cells = append_cells(state.tree, 0, np.array([5, 6]))
-    assert not has_room_for_cell(state.tree)
+    assert not has_capacity_for_cell(state.tree)
     records, stats = state.tree.cells, state.tree.stats
     records.weight[cells], records.count[cells], records.norm[cells] = 3.0, 2.0, 1.0
     records.steps[cells], records.start[cells], stats[cells] = 7, 9, 4.0
     detach_cells(state.tree, 0)
     assert stats[cells].min() == 4.0  # detached cells keep what they hold
-    assert not has_room_for_cell(state.tree)
+    assert not has_capacity_for_cell(state.tree)
     free_cells(state.tree, cells)
-    assert has_room_for_cell(state.tree)
+    assert has_capacity_for_cell(state.tree)
     taken = int(new_cell(state.tree, 0, 8))
     assert taken in cells
     cell = records[taken]
@@ -207,11 +207,11 @@ def test_what_was_seen_is_known_when_the_first_value_is_missing():
     X, y = stream(300, missing=False)
     model = eager(discount=0.7).partial_fit(X, y)
     state = model._state
-    assert state.missing is None
+    assert state.observed is None
     assert model.n_splits_ > 1
     answers = model.predict_proba(X)
-    reserve_missing(state)
-    missing, tree = state.missing, state.tree
+    reserve_observed(state)
+    missing, tree = state.observed, state.tree
     assert missing.scale.tolist() == [300.0] * 3
     np.testing.assert_array_equal(missing.cell, np.repeat(tree.cells.weight[:, None], 3, axis=1))
     np.testing.assert_array_equal(missing.leaf, np.repeat(tree.leaves.weight[:, None], 3, axis=1))
@@ -252,7 +252,7 @@ def test_new_columns_are_as_if_missing_so_far(leaf, binary):
 
 def test_there_are_only_the_arrays_a_model_needs():
     plain = new_state(4, options(n_numeric=4), None, GAUSSIAN)
-    assert (plain.missing, plain.sketch, plain.model) == (None, None, NaiveBayes())
+    assert (plain.observed, plain.sketch, plain.model) == (None, None, NaiveBayes())
     assert new_state(4, options(n_numeric=0), 64, GAUSSIAN).sketch is None  # 0/1 columns need none
     assert new_state(4, options(n_numeric=4), 64, SKETCH).model.count.shape == (2, 4)
     assert new_state(4, options(n_numeric=4), 64, GAUSSIAN).model == ()
@@ -271,10 +271,10 @@ def test_nbytes_is_the_sum_of_all_arrays(leaf, missing):
         state = model._state
         distinct = named_arrays(state)
         assert model.nbytes == state.nbytes == sum(a.nbytes for a in distinct.values())
-        groups = (state.tree, state.missing, state.sketch, state.model)
+        groups = (state.tree, state.observed, state.sketch, state.model)
         fields = sum(len(group) for group in groups if group is not None) - missing
         assert len(distinct) == fields
         assert len({id(a) for a in distinct.values()}) == fields
-    assert (state.missing is None) == (not missing)
+    assert (state.observed is None) == (not missing)
     assert (len(state.model) == 0) == (leaf == "gaussian")
     assert state.nbytes > X[:50].nbytes

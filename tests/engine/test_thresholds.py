@@ -29,7 +29,7 @@ def grown(X, y, weights=None, **options: Any) -> MistClassifier:
 def medians(state: State) -> np.ndarray:
     cells = thresholds.observed_cells(state.tree, 0)
     n = state.options.n_numeric
-    return thresholds.class_medians(state.tree, state.missing, state.sketch, cells, n)
+    return thresholds.class_medians(state.tree, state.observed, state.sketch, cells, n)
 
 
 def lower_median(values: np.ndarray) -> float:
@@ -171,7 +171,7 @@ def test_candidates_equal_the_twins(kind, missing):
     twin = twin_of(X, y, **options)
     cells = thresholds.observed_cells(state.tree, 0)
     if kind == "medians":
-        got = thresholds.median_candidates(state.tree, state.missing, state.sketch, cells, 4)
+        got = thresholds.median_candidates(state.tree, state.observed, state.sketch, cells, 4)
     elif kind == "dense":
         got = thresholds.dense_grid(state.tree, state.sketch, cells, 7)
     else:
@@ -203,7 +203,7 @@ def test_sampled_values_follow_the_weight_of_the_classes():
 
 def masses(state: State, cell: int, candidates: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     known, left = np.empty(candidates.shape[1]), np.empty(candidates.shape)
-    thresholds.left_masses(state.tree, state.missing, state.sketch, cell, candidates, known, left)
+    thresholds.left_masses(state.tree, state.observed, state.sketch, cell, candidates, known, left)
     return known, left
 
 

@@ -52,7 +52,7 @@ def compiled():
     engine = [module for name, module in sys.modules.items() if name.startswith(("mist.", "mist_"))]
     found = {id(f): f for module in engine for f in vars(module).values()}
     return {
-        f.py_func.__qualname__: len(f.whole.signatures)
+        f.py_func.__qualname__: len(f.standalone.signatures)
         for f in found.values()
         if hasattr(f, "whole") and hasattr(f, "py_func")
     }

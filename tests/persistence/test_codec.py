@@ -12,7 +12,7 @@ from hypothesis.extra.numpy import array_shapes, arrays, scalar_dtypes
 from sklearn.base import BaseEstimator
 
 from mist.persistence import register
-from mist.persistence.class_paths import HOMES, class_of, name_of
+from mist.persistence.class_paths import CLASS_PATHS, class_of, name_of
 from mist.persistence.codec import Decoder, Encoder, Unreadable
 
 PLAIN_DTYPES = scalar_dtypes().filter(
@@ -223,8 +223,8 @@ def test_a_forged_random_state_is_refused():
 
 
 def test_names_in_files_are_those_of_classes_that_are_there():
-    assert len(set(HOMES.values())) == len(HOMES)
-    for name in HOMES:
+    assert len(set(CLASS_PATHS.values())) == len(CLASS_PATHS)
+    for name in CLASS_PATHS:
         assert name_of(class_of(name)) == name
     assert class_of("Nothing") is None
     assert name_of(dict) is None

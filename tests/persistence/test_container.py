@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import mist
-from mist.baselines.ncm import NCM, State
+from mist.baselines.ncm import NCM, NCMState
 from mist.labels import Labels
 from mist.persistence import read_contents
 from mist.persistence.container import write_contents
@@ -34,7 +34,7 @@ def small():
     model._labels = Labels()
     model._labels.add(["a", "b"])
     model.classes_, model.n_features_in_ = model._labels.classes, 1
-    model._state = State(np.ones(2), np.zeros((2, 1)))
+    model._state = NCMState(np.ones(2), np.zeros((2, 1)))
     return model
 
 

@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator
 
 import mist
 from mist.baselines import NCM
-from mist.engine.candidate_splits import Batch, Trial
+from mist.engine.candidate_splits import CandidateSet, CandidateSplit
 from mist.engine.growth import Split
 from mist.engine.state import (
     FIRST_BLOCK,
@@ -23,10 +23,10 @@ from mist.engine.state import (
     Options,
 )
 from mist.labels import Labels
-from mist.locking import Gated
+from mist.locking import Lockable
 from mist.persistence import load_with_attachment, save
-from mist.persistence.class_paths import HOMES, class_of
-from mist.persistence.validate import check_sound
+from mist.persistence.class_paths import CLASS_PATHS, class_of
+from mist.persistence.validate import validate_state
 from mist.preprocessing import StreamEncoder, StreamPipeline
 
 FOLDER = Path(__file__).parent.parent / "fixtures"
@@ -155,7 +155,7 @@ def labels_with_gaps(model):
 
 
 def more_columns_of_labels(model):
-    model._labels.columns = np.array([0, 1, 7])
+    model._labels.ranks = np.array([0, 1, 7])
 
 
 def other_state(model):
@@ -282,14 +282,14 @@ def fewer_gaussians(name):
 
 
 def other_missing(model):
-    missing = model._state.missing
-    model._state.missing = missing._replace(model=None)
+    missing = model._state.observed
+    model._state.observed = missing._replace(model=None)
 
 
 def fewer_seen(model):
-    missing = model._state.missing
+    missing = model._state.observed
     seen = missing.model._replace(pooled=np.zeros((0, 2)))
-    model._state.missing = missing._replace(model=seen)
+    model._state.observed = missing._replace(model=seen)
 
 
 def fewer_scores(model):
@@ -317,11 +317,11 @@ MIXTURE = {
 
 
 def companion(model):
-    model._companion.columns = np.array([0, 5])
+    model._head.columns = np.array([0, 5])
 
 
 def companion_classes(model):
-    beside = model._companion.model
+    beside = model._head.model
     beside._labels = Labels()
     beside._labels.add([0, 9])
     beside.classes_ = beside._labels.classes
@@ -368,38 +368,38 @@ def test_a_forged_model_is_refused(file, name, tmp_path):
 def test_a_forged_baseline_is_refused(name):
     model, others = load_with_attachment(FILES["methods"])
     model = {"NCM": model, **others}[name]
-    check_sound(model)
+    validate_state(model)
     for field in model._state._fields:
         before = model._state
         for change in (less, lambda array: array.astype(np.complex128)):
             model._state = before._replace(**{field: change(getattr(before, field))})
             with pytest.raises(ValueError, match=f"State.{field}"):
-                check_sound(model)
+                validate_state(model)
         model._state = before
-    check_sound(model)
+    validate_state(model)
 
 
 def test_the_models_are_sound_before_they_are_tampered_with():
     for file in FILES.values():
-        check_sound(mist.load(file))
+        validate_state(mist.load(file))
 
 
 def test_trials_are_looked_at(tmp_path):
     # Trials of a leaf are trees of their own; here one that is not split stands for them.
     model = mist.load(FILES["gaussian"])
-    trial = Trial(mist.load(FILES["gaussian"])._state, 0.1, np.ones(4), np.ones(1))
-    model._state.trials = {0: Batch(1, 20.0, np.zeros(2, np.bool_), (trial,))}
-    check_sound(model)
+    trial = CandidateSplit(mist.load(FILES["gaussian"])._state, 0.1, np.ones(4), np.ones(1))
+    model._state.candidate_splits = {0: CandidateSet(1, 20.0, np.zeros(2, np.bool_), (trial,))}
+    validate_state(model)
     for change in (
-        lambda: model._state.trials.update({7: model._state.trials[0]}),
+        lambda: model._state.candidate_splits.update({7: model._state.candidate_splits[0]}),
         lambda: put(trial.state.tree.nodes.right, 0, 9),
         lambda: setattr(trial.state, "options", Options(*[0] * 11)),
         lambda: trial.capital.resize(3, refcheck=False),
     ):
-        model._state.trials.pop(7, None)
+        model._state.candidate_splits.pop(7, None)
         change()
         with pytest.raises(ValueError, match="not valid"):
-            check_sound(model)
+            validate_state(model)
 
 
 def encoder():
@@ -457,15 +457,15 @@ def test_a_forged_encoder_is_refused(change, tmp_path):
 )
 def test_a_pipeline_without_one_of_its_parts_is_refused(parts):
     model = StreamPipeline(model=NCM())
-    check_sound(model)
+    validate_state(model)
     vars(model).update(parts)
     with pytest.raises(ValueError, match="not valid: "):
-        check_sound(model)
+        validate_state(model)
 
 
 def test_every_estimator_in_files_brings_its_check():
-    classes = [class_of(name) for name in HOMES]
+    classes = [class_of(name) for name in CLASS_PATHS]
     estimators = [cls for cls in classes if issubclass(cls, BaseEstimator)]
     assert mist.MistClassifier in estimators
     for cls in estimators:
-        assert cls._check_loaded is not Gated._check_loaded, cls
+        assert cls._check_loaded is not Lockable._check_loaded, cls

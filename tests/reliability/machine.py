@@ -216,7 +216,7 @@ class Learner(RuleBasedStateMachine):
         with pytest.raises((ValueError, TypeError)):
             call(*arguments, **named)
         assert bits(self.model) == before
-        assert set(vars(self.model)) | {"_single"} == keys | {"_single"}
+        assert set(vars(self.model)) | {"_fast_path"} == keys | {"_fast_path"}
 
     @rule(
         seed=seeds,
@@ -278,10 +278,12 @@ class Learner(RuleBasedStateMachine):
                 cells = arrays.cells[leaf_cells(arrays, leaf)]
                 record, mass = arrays.leaves[leaf], float(cells["mass"].sum())
                 assert (cells["mass"] > 0.0).all()
-                assert record["rows"] == pytest.approx(cells["count"].sum(), rel=1e-9, abs=1e-300)
+                assert record["weight_seen"] == pytest.approx(
+                    cells["count"].sum(), rel=1e-9, abs=1e-300
+                )
                 node = arrays.nodes.mass[record["node"]]
-                assert node == pytest.approx(0.0 if record["orphan"] else mass, rel=1e-9)
-                held += 0.0 if record["orphan"] else mass
+                assert node == pytest.approx(0.0 if record["prior_only"] else mass, rel=1e-9)
+                held += 0.0 if record["prior_only"] else mass
             lost = 0.5 * 2 * tree.n_splits_ * len(tree.classes_)
             assert held <= received * (1 + 1e-9)
             whole = options["inheritance"] == "joint" and options["discount"] == 1.0

@@ -249,7 +249,7 @@ def totals(model):
     masses = []
     for tree in trees:
         of_code = leaf_masses(tree._state).sum(axis=0)
-        masses.append(of_code[np.argsort(tree._labels.columns[: len(of_code)])])
+        masses.append(of_code[np.argsort(tree._labels.ranks[: len(of_code)])])
     return model.n_rows_, model.classes_.tolist(), masses
 
 
@@ -349,7 +349,7 @@ def test_leaves_hold_the_mass_that_came_and_cells_the_rows_of_their_leaf(name, d
             arrived = at_leaf + weight
             total -= 0.0 if joint else (1 - discount) * arrived
             now = leaf_masses(model._state).sum()
-            orphans = model._state.tree.leaves.orphan[: model.n_leaves_].any()
+            orphans = model._state.tree.leaves.prior_only[: model.n_leaves_].any()
             lost = total - now
             assert orphans or -1e-9 * total <= lost <= 2 * n_cells * LEAST_MASS
             total = now
@@ -358,13 +358,14 @@ def test_leaves_hold_the_mass_that_came_and_cells_the_rows_of_their_leaf(name, d
     tree = state.tree
     for leaf in range(model.n_leaves_):
         cells = leaf_cells(tree, leaf)
-        np.testing.assert_allclose(tree.cells.count[cells].sum(), tree.leaves.rows[leaf])
+        np.testing.assert_allclose(tree.cells.count[cells].sum(), tree.leaves.weight_seen[leaf])
         if model.leaf in ("gaussian", "sketch"):  # those that renew their cells now and then
-            assert tree.cells.steps[cells].sum() == tree.leaves.clock[leaf]
-        if not tree.leaves.orphan[leaf]:
+            assert tree.cells.steps[cells].sum() == tree.leaves.n_updates[leaf]
+        if not tree.leaves.prior_only[leaf]:
             np.testing.assert_allclose(tree.cells.weight[cells].sum(), tree.leaves.weight[leaf])
     np.testing.assert_allclose(
-        sum(row.rows for row in model.leaf_summary()), tree.leaves.rows[: model.n_leaves_].sum()
+        sum(row.rows for row in model.leaf_summary()),
+        tree.leaves.weight_seen[: model.n_leaves_].sum(),
     )
     assert model.n_rows_ == keep.sum()
 

@@ -55,7 +55,7 @@ def follow(tasks: Sequence[Task], name: str, options: GridOptions) -> Progress:
 
     Parameters
     ----------
-    tasks : sequence of Run or Trial
+    tasks : sequence of Run or Experiment
         The plan.
     name : str
         Stands before the bar.

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from mist.variants import write_option
 
-__all__ = ["MEASURES", "Measure", "Record", "Run", "Task", "Trial"]
+__all__ = ["MEASURES", "Experiment", "Measure", "Record", "Run", "Task"]
 
 
 @dataclass(frozen=True)
@@ -117,20 +117,20 @@ class Run:
 
 
 @dataclass(frozen=True, order=True)
-class Trial:
+class Experiment:
     """One call of an experiment that is no cell of the grid.
 
     Examples
     --------
     >>> from mist.variants import join_name
-    >>> trial = Trial.of(join_name, base="mist-g", delta=0.2)
-    >>> trial.key
+    >>> experiment = Experiment.of(join_name, base="mist-g", delta=0.2)
+    >>> experiment.key
     'mist.variants.join_name/base=mist-g,delta=0.2/None'
-    >>> trial.call()
+    >>> experiment.call()
     'mist-g+delta=0.2'
     """
 
-    experiment: str
+    function: str
     """Module and name of the function, with a colon between them."""
 
     arguments: tuple[tuple[str, Any], ...] = ()
@@ -140,7 +140,7 @@ class Trial:
     """Its argument ``seed``; the function has none if it draws nothing, and this is None."""
 
     @classmethod
-    def of(cls, function: Callable[..., Any], /, **arguments: Any) -> Trial:
+    def of(cls, function: Callable[..., Any], /, **arguments: Any) -> Experiment:
         """Plan a call.
 
         Parameters
@@ -152,7 +152,7 @@ class Trial:
 
         Returns
         -------
-        Trial
+        Experiment
             The plan.
         """
         rest = tuple((k, v) for k, v in arguments.items() if k != "seed")
@@ -167,12 +167,12 @@ class Trial:
     def parts(self) -> tuple[str, ...]:
         """Function, arguments and seed."""
         given = ",".join(f"{k}={write_option(v)}" for k, v in self.arguments)
-        return (self.experiment.replace(":", "."), given or "plain", str(self.seed))
+        return (self.function.replace(":", "."), given or "plain", str(self.seed))
 
     @property
     def kind(self) -> tuple[str, str]:
-        """What trials that take about the same time share."""
-        return (self.experiment, "")
+        """What experiments that take about the same time share."""
+        return (self.function, "")
 
     def call(self) -> Any:
         """Call the function.
@@ -182,20 +182,20 @@ class Trial:
         object
             What it returns.
         """
-        module, _, name = self.experiment.partition(":")
+        module, _, name = self.function.partition(":")
         given = dict(self.arguments)
         if self.seed is not None:
             given["seed"] = self.seed
         return getattr(import_module(module), name)(**given)
 
 
-Task = Run | Trial
+Task = Run | Experiment
 """Whatever leaves a record behind."""
 
 
 @dataclass(frozen=True, eq=False)
 class Record:
-    """The outcome of one run, or of one trial.
+    """The outcome of one run, or of one experiment.
 
     Examples
     --------
@@ -205,7 +205,7 @@ class Record:
     """
 
     run: Any
-    """What was run: a `Run`, or a `Trial` of which only `error`, `result` and `seconds` are
+    """What was run: a `Run`, or a `Experiment` of which only `error`, `result` and `seconds` are
     known."""
 
     error: str | None = None
@@ -235,7 +235,7 @@ class Record:
     """Parameters of the model that are not its defaults."""
 
     result: Mapping[str, Any] = field(default_factory=dict)
-    """What a trial returned: numbers and texts, and lists of them."""
+    """What an experiment returned: numbers and texts, and lists of them."""
 
     seconds: float = 0.0
     """Wall-clock time of the whole run, loading and tests included."""

@@ -58,7 +58,7 @@ def iter_grid(
 
     Parameters
     ----------
-    runs : sequence of Run or Trial
+    runs : sequence of Run or Experiment
         The plan.
     folder : Path
         Folder of the grid.
@@ -155,7 +155,7 @@ def run_grid(
 
 
 def _dataset_of(task: Task) -> str | None:
-    """Data set of a run, or of a trial that has one."""
+    """Data set of a run, or of an experiment that has one."""
     name = task.dataset if isinstance(task, Run) else dict(task.arguments).get("dataset")
     return name if name in SETTINGS else None
 

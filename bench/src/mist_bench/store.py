@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 from mist import __version__
 from mist.files import write_text
-from mist_bench.record import Record, Run, Task, Trial
+from mist_bench.record import Experiment, Record, Run, Task
 from mist_bench.work import describe
 
 __all__ = [
@@ -25,7 +25,7 @@ __all__ = [
 
 _FORMAT = 1
 
-AnyTask = TypeVar("AnyTask", Run, Trial, Task)
+AnyTask = TypeVar("AnyTask", Run, Experiment, Task)
 
 
 class StoreError(ValueError):
@@ -45,23 +45,23 @@ def path_of(folder: Path, run: Task) -> Path:
     ----------
     folder : Path
         Folder of the grid.
-    run : Run or Trial
+    run : Run or Experiment
         The run.
 
     Returns
     -------
     Path
-        ``folder/runs/PROTOCOL/DATASET/METHOD-SEED.json`` for a run, and for a trial
-        ``folder/trials/FUNCTION/ARGUMENTS-SEED.json``.
+        ``folder/runs/PROTOCOL/DATASET/METHOD-SEED.json`` for a run, and for an experiment
+        ``folder/experiments/FUNCTION/ARGUMENTS-SEED.json``.
 
     Examples
     --------
     >>> path_of(Path("out"), Run("iris", "ncm", 42, "paper")).as_posix()
     'out/runs/paper/iris/ncm-42.json'
-    >>> path_of(Path("out"), Trial("mist.x:f", (("n", 2),), 7)).as_posix()
-    'out/trials/mist.x.f/n=2-7.json'
+    >>> path_of(Path("out"), Experiment("mist.x:f", (("n", 2),), 7)).as_posix()
+    'out/experiments/mist.x.f/n=2-7.json'
     """
-    kind = "runs" if isinstance(run, Run) else "trials"
+    kind = "runs" if isinstance(run, Run) else "experiments"
     # Names may hold options, and options anything.
     *place, name, seed = (quote(part, safe="+=,") for part in run.parts)
     return folder.joinpath(kind, *place, f"{name}-{seed}.json")
@@ -105,7 +105,7 @@ def read_record(folder: Path, run: Task) -> Record | None:
     ----------
     folder : Path
         Folder of the grid.
-    run : Run or Trial
+    run : Run or Experiment
         The run.
 
     Returns
@@ -163,7 +163,7 @@ def forget(folder: Path, runs: Iterable[Task]) -> None:
     ----------
     folder : Path
         Folder of the grid.
-    runs : iterable of Run or Trial
+    runs : iterable of Run or Experiment
         The plan.
 
     Raises
@@ -182,12 +182,12 @@ def read_records(folder: Path, runs: Iterable[AnyTask]) -> dict[AnyTask, Record]
     ----------
     folder : Path
         Folder of the grid.
-    runs : iterable of Run or Trial
+    runs : iterable of Run or Experiment
         The plan.
 
     Returns
     -------
-    dict of Run or Trial to Record
+    dict of Run or Experiment to Record
         In the order of the plan.
 
     Raises

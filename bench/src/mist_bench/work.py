@@ -22,7 +22,7 @@ from mist.evaluation import (
 from mist.evaluation.metrics import window_length
 from mist.variants import is_variant
 from mist_bench.methods import METHODS, make
-from mist_bench.record import Record, Run, Task, Trial
+from mist_bench.record import Experiment, Record, Run, Task
 from mist_bench.suites import SETTINGS
 
 __all__ = ["describe", "perform"]
@@ -42,21 +42,21 @@ def describe(run: Task) -> dict[str, Any]:
 
     Parameters
     ----------
-    run : Run or Trial
+    run : Run or Experiment
         The run.
 
     Returns
     -------
     dict
-        Loading and stream options and the parameters of the model, ready for JSON; of a trial its
-        arguments.
+        Loading and stream options and the parameters of the model, ready for JSON; of an experiment
+        its arguments.
 
     Examples
     --------
     >>> describe(Run("iris", "slda", 42, "paper"))["stream"]
     {'protocol': 'paper', 'classes_per_task': 1, 'scale': True}
     """
-    if isinstance(run, Trial):
+    if isinstance(run, Experiment):
         return dict(run.arguments)
     setting = SETTINGS[run.dataset]
     return {
@@ -71,7 +71,7 @@ def perform(run: Task) -> Record:
 
     Parameters
     ----------
-    run : Run or Trial
+    run : Run or Experiment
         What to run.
 
     Returns

@@ -104,7 +104,7 @@ def plan_of(names: Sequence[str], scope: Scope) -> list[Task]:
 
     Returns
     -------
-    list of Run or Trial
+    list of Run or Experiment
         Each once; runs on one stream follow each other, so that a worker can keep it.
 
     Examples

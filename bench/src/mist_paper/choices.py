@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from mist.plotting.theme import ink, line_styles
 from mist.presets import PAPER_SETTINGS
 from mist_bench.outcomes import heading_of
-from mist_bench.record import Task, Trial
+from mist_bench.record import Experiment, Task
 from mist_bench.result_tables import Table
 from mist_bench.suites import SETTINGS
 from mist_paper.drawing import Drawing
@@ -99,11 +99,11 @@ def _common(
     return X[common], y[common]
 
 
-def _plan(scope: Scope, leaf: str, option: str) -> list[Trial]:
+def _plan(scope: Scope, leaf: str, option: str) -> list[Experiment]:
     datasets = _SMALL if scope.fast else DATASETS
     seeds = DEVELOPMENT_SEEDS[: scope.some(5, 2)]
     return [
-        Trial.of(recalls, dataset=dataset, leaf=leaf, option=option, seed=seed, **given)
+        Experiment.of(recalls, dataset=dataset, leaf=leaf, option=option, seed=seed, **given)
         for given in ({}, {"few": True})[: 2 if option == "variance_prior" else 1]
         for dataset in datasets
         for seed in seeds
@@ -113,8 +113,8 @@ def _plan(scope: Scope, leaf: str, option: str) -> list[Trial]:
 def _show(scope: Scope, records: Records, leaf: str, option: str, chosen: float) -> Exhibit:
     found: dict[tuple[bool, str], list[NDArray[Any]]] = {}
     values: Sequence[float] = ()
-    for trial, result in results_of(_plan(scope, leaf, option), records):
-        given = dict(trial.arguments)
+    for experiment, result in results_of(_plan(scope, leaf, option), records):
+        given = dict(experiment.arguments)
         values = result["values"]
         key = (bool(given.get("few")), given["dataset"])
         found.setdefault(key, []).append(np.array(result["recall"]))

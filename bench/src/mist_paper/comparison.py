@@ -130,7 +130,7 @@ def figures_of(records: Iterable[Record]) -> Figures:
     Parameters
     ----------
     records : iterable of Record
-        Runs, one a seed. Failed ones, those under another protocol and trials are left out.
+        Runs, one a seed. Failed ones, those under another protocol and experiments are left out.
 
     Returns
     -------

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from mist_bench.record import Record, Run, Task, Trial
+from mist_bench.record import Experiment, Record, Run, Task
 from mist_bench.result_tables import Table
 from mist_bench.suites import SEEDS
 from mist_paper.comparison import Comparison
@@ -129,26 +129,28 @@ def runs(methods: Iterable[str], datasets: Iterable[str], seeds: Iterable[int]) 
     ]
 
 
-def results_of(tasks: Iterable[Task], records: Records) -> list[tuple[Trial, Mapping[str, Any]]]:
-    """Collect what trials returned.
+def results_of(
+    tasks: Iterable[Task], records: Records
+) -> list[tuple[Experiment, Mapping[str, Any]]]:
+    """Collect what experiments returned.
 
     Parameters
     ----------
-    tasks : iterable of Run or Trial
+    tasks : iterable of Run or Experiment
         A plan, of which runs are left out.
-    records : mapping of Run or Trial to Record
+    records : mapping of Run or Experiment to Record
         What has been run.
 
     Returns
     -------
     list of tuple
-        Each trial that went through, and its result.
+        Each experiment that went through, and its result.
 
     Examples
     --------
-    >>> trial = Trial("module:function")
-    >>> results_of([trial], {trial: Record(trial, result={"n": 1})})[0][1]
+    >>> experiment = Experiment("module:function")
+    >>> results_of([experiment], {experiment: Record(experiment, result={"n": 1})})[0][1]
     {'n': 1}
     """
-    found = ((task, records.get(task)) for task in tasks if isinstance(task, Trial))
+    found = ((task, records.get(task)) for task in tasks if isinstance(task, Experiment))
     return [(t, record.result) for t, record in found if record is not None and not record.failed]

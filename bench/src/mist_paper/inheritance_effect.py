@@ -13,7 +13,7 @@ from mist.plotting.theme import ink
 from mist_bench.methods import METHODS as ALL
 from mist_bench.methods import make
 from mist_bench.outcomes import heading_of, title_of
-from mist_bench.record import Task, Trial
+from mist_bench.record import Experiment, Task
 from mist_bench.result_tables import Table
 from mist_bench.suites import SETTINGS
 from mist_paper.comparison import cell_table, compare
@@ -94,9 +94,9 @@ def around_a_split(dataset: str, method: str, seed: int) -> dict[str, Any]:
 
 
 def plan(scope: Scope) -> Sequence[Task]:
-    """List the trials of the figure."""
+    """List the experiments of the figure."""
     return [
-        Trial.of(around_a_split, dataset=dataset, method=method, seed=seed)
+        Experiment.of(around_a_split, dataset=dataset, method=method, seed=seed)
         for dataset in DATASETS
         for method in METHODS
         for seed in scope.seeds
@@ -106,9 +106,9 @@ def plan(scope: Scope) -> Sequence[Task]:
 def show(scope: Scope, records: Records) -> Exhibit:
     """Draw two panels a data set, and tell the ends of the window."""
     found: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
-    for trial, result in results_of(plan(scope), records):
+    for experiment, result in results_of(plan(scope), records):
         if result["split_at"] is not None:
-            given = dict(trial.arguments)
+            given = dict(experiment.arguments)
             found.setdefault((given["dataset"], given["method"]), []).append(result)
     drawings = [d for dataset in DATASETS if (d := _draw(dataset, found))]
     rows = [
@@ -156,12 +156,12 @@ def show(scope: Scope, records: Records) -> Exhibit:
 def _figures(scope: Scope, records: Records) -> dict[tuple[str, str, str], dict[int, float]]:
     """Accuracy at the end of the window by method, data set and measure, each by seed."""
     figures: dict[tuple[str, str, str], dict[int, float]] = {}
-    for trial, result in results_of(plan(scope), records):
+    for experiment, result in results_of(plan(scope), records):
         if result["split_at"] is not None:
-            given = dict(trial.arguments)
+            given = dict(experiment.arguments)
             for key in ("new", "old"):
                 place = (given["method"], given["dataset"], f"{key}_task_accuracy")
-                figures.setdefault(place, {})[trial.seed or 0] = result[key][-1]
+                figures.setdefault(place, {})[experiment.seed or 0] = result[key][-1]
     return figures
 
 

@@ -50,8 +50,8 @@ def plot_panel(
     >>> from mist_paper.catalogue import ITEMS
     >>> from mist_paper.exhibit import Scope
     >>> item, scope = ITEMS["truncation"], Scope.quick()
-    >>> few = [trial for trial in item.plan(scope) if "moment_errors" in trial.experiment][:2]
-    >>> exhibit = item.show(scope, {trial: Record(trial, result=trial.call()) for trial in few})
+    >>> few = [each for each in item.plan(scope) if "moment_errors" in each.function][:2]
+    >>> exhibit = item.show(scope, {each: Record(each, result=each.call()) for each in few})
     >>> ax = plot_panel(exhibit.drawings[0], Figure().subplots())
     >>> ax.get_ylabel()
     'relative error'

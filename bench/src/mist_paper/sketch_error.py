@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mist_bench.outcomes import heading_of
-from mist_bench.record import Task, Trial
+from mist_bench.record import Experiment, Task
 from mist_bench.result_tables import Table
 from mist_bench.suites import SETTINGS
 from mist_paper.comparison import beside_table, cell_table, compare
@@ -103,7 +103,7 @@ def _decide(model: Any) -> tuple[NDArray[Any], NDArray[Any], int, NDArray[Any]] 
         return None
     shares = np.zeros(len(model.classes_))
     for cell in cells:
-        code = model._labels.columns[tree.cells.code[cell]]
+        code = model._labels.ranks[tree.cells.code[cell]]
         shares[code] = (
             left_mass(tree, state.sketch, cell, best, places[best], d) / tree.cells.count[cell]
         )
@@ -126,9 +126,9 @@ def _left_shares(x: NDArray[Any], y: NDArray[Any], threshold: float) -> NDArray[
     return np.bincount(y[x <= threshold], minlength=len(counts)) / np.maximum(counts, 1)
 
 
-def _trials(scope: Scope, datasets: Sequence[str], sizes: Sequence[int]) -> list[Trial]:
+def _trials(scope: Scope, datasets: Sequence[str], sizes: Sequence[int]) -> list[Experiment]:
     return [
-        Trial.of(errors_at_decisions, dataset=dataset, size=size, seed=seed)
+        Experiment.of(errors_at_decisions, dataset=dataset, size=size, seed=seed)
         for dataset in datasets
         for size in sizes
         for seed in scope.seeds
@@ -143,13 +143,13 @@ def _plan_sizes(scope: Scope) -> Sequence[Task]:
     return _trials(scope, MADE, SIZES)
 
 
-def _figures(trials: Sequence[Task], records: Records) -> dict[Any, dict[int, float]]:
+def _figures(experiments: Sequence[Task], records: Records) -> dict[Any, dict[int, float]]:
     """Figures of the paper's two tables, by (``k=...``, data set, measure).
 
     Means are by seed; numbers and largest errors are of all seeds together, as in the paper.
     """
     figures: dict[Any, dict[int, float]] = {}
-    for (size, dataset), results in _pooled(trials, records).items():
+    for (size, dataset), results in _pooled(experiments, records).items():
         place = (f"k={size}", dataset)
         for name, key in (("cdf", "cdf_error"), ("gain", "gain_error")):
             figures[(*place, f"{key}_mean")] = {
@@ -164,21 +164,21 @@ def _figures(trials: Sequence[Task], records: Records) -> dict[Any, dict[int, fl
 
 
 def _pooled(
-    trials: Sequence[Task], records: Records
+    experiments: Sequence[Task], records: Records
 ) -> dict[tuple[int, str], dict[int, Mapping[str, Any]]]:
     """Results with any decision by size and data set, each by seed."""
     pooled: dict[tuple[int, str], dict[int, Mapping[str, Any]]] = {}
-    for trial, result in results_of(trials, records):
-        given = dict(trial.arguments)
+    for experiment, result in results_of(experiments, records):
+        given = dict(experiment.arguments)
         if result["rows"]:
-            pooled.setdefault((given["size"], given["dataset"]), {})[trial.seed or 0] = result
+            pooled.setdefault((given["size"], given["dataset"]), {})[experiment.seed or 0] = result
     return pooled
 
 
-def _bounds(trials: Sequence[Task], records: Records) -> Table:
+def _bounds(experiments: Sequence[Task], records: Records) -> Table:
     """How often the two forms of the bound hold, on every decision and every column."""
     rows = []
-    for (size, dataset), results in sorted(_pooled(trials, records).items()):
+    for (size, dataset), results in sorted(_pooled(experiments, records).items()):
         worst = np.concatenate([r["any_gain"] for r in results.values()])
         cdf = np.concatenate([r["cdf"] for r in results.values()])
         rows.append(
@@ -212,14 +212,14 @@ def _bounds(trials: Sequence[Task], records: Records) -> Table:
     )
 
 
-def _show(table: str, trials: Sequence[Task], records: Records) -> Exhibit:
-    comparisons = compare(_figures(trials, records), cells_of(table))
+def _show(table: str, experiments: Sequence[Task], records: Records) -> Exhibit:
+    comparisons = compare(_figures(experiments, records), cells_of(table))
     tables = [
         beside_table(table, comparisons),
         cell_table(f"{table}-cells", f"{PAPER_TABLES[table]}: cell by cell", comparisons),
     ]
     if table == "sketch-bound-kscale":
-        tables.insert(1, _bounds(trials, records))
+        tables.insert(1, _bounds(experiments, records))
     return Exhibit(
         tables=tables,
         comparisons=comparisons,

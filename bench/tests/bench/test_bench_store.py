@@ -5,7 +5,7 @@ import pytest
 
 from bench_records import record
 from mist_bench import Run, StoreError, store
-from mist_bench.record import Trial
+from mist_bench.record import Experiment
 from mist_bench.store import (
     forget,
     path_of,
@@ -169,7 +169,7 @@ def test_parts_left_by_a_kill_are_cleared_with_the_next_write(tmp_path):
     assert sorted(path.parent.iterdir()) == sorted([path, others])
 
 
-# --- variants and trials -------------------------------------------------------------------------
+# --- variants and experiments ------------------------------------------------------------------
 
 
 def doubled(n, seed=None):
@@ -194,25 +194,27 @@ def test_names_with_options_stay_readable(tmp_path):
 
 @pytest.mark.parametrize("seed", [{}, {"seed": 7}])
 def test_a_trial_is_done_kept_and_read_again(tmp_path, seed):
-    trial = Trial.of(doubled, n=4, **seed)
-    written = perform(trial)
+    experiment = Experiment.of(doubled, n=4, **seed)
+    written = perform(experiment)
     assert written.result == {"twice": [8], "seed": seed.get("seed")}
     path = write_record(tmp_path, written)
-    assert path.relative_to(tmp_path).parts[0] == "trials"
-    found = read_record(tmp_path, trial)
-    assert (found.run, found.result, found.seconds) == (trial, written.result, written.seconds)
+    assert path.relative_to(tmp_path).parts[0] == "experiments"
+    found = read_record(tmp_path, experiment)
+    assert (found.run, found.result, found.seconds) == (experiment, written.result, written.seconds)
     # Of other arguments nothing is known.
-    assert read_record(tmp_path, Trial.of(doubled, n=5, **seed)) is None
-    forget(tmp_path, [trial])
-    assert read_record(tmp_path, trial) is None
+    assert read_record(tmp_path, Experiment.of(doubled, n=5, **seed)) is None
+    forget(tmp_path, [experiment])
+    assert read_record(tmp_path, experiment) is None
 
 
-def test_trials_have_files_of_their_own(tmp_path):
-    trials = [Trial.of(doubled, n=n, **seed) for n in (1, 2) for seed in ({}, {"seed": 0})]
-    assert len({path_of(tmp_path, trial) for trial in trials}) == 4
+def test_experiments_have_files_of_their_own(tmp_path):
+    experiments = [
+        Experiment.of(doubled, n=n, **seed) for n in (1, 2) for seed in ({}, {"seed": 0})
+    ]
+    assert len({path_of(tmp_path, experiment) for experiment in experiments}) == 4
 
 
 def test_a_trial_that_fails_becomes_its_record():
-    record = perform(Trial.of(doubled, m=4))
+    record = perform(Experiment.of(doubled, m=4))
     assert record.failed
     assert "unexpected keyword argument 'm'" in record.error

@@ -6,7 +6,7 @@ from matplotlib.figure import Figure
 
 from drawn import assert_told_apart
 from mist_bench.methods import METHODS
-from mist_bench.record import Record, Run, Trial
+from mist_bench.record import Experiment, Record, Run
 from mist_bench.result_tables import to_latex, to_markdown
 from mist_bench.suites import SETTINGS
 from mist_paper.catalogue import GROUPS, ITEMS, choose, plan_of
@@ -65,8 +65,8 @@ def test_every_task_can_be_made(scope):
             assert task.protocol == "paper"
             assert task.seed in scope.seeds
         else:
-            assert isinstance(task, Trial)
-            assert ":" in task.experiment
+            assert isinstance(task, Experiment)
+            assert ":" in task.function
 
 
 @pytest.mark.parametrize("scope", SCOPES)
@@ -94,7 +94,7 @@ def test_nothing_run_is_no_error(name):
     assert all(c.verdict == "not determinable" for c in exhibit.comparisons)
 
 
-# The others' trials have tests of their own.
+# The others' experiments have tests of their own.
 OF_THE_GRID = [name for name, item in ITEMS.items() if all(map(is_run, item.plan(Scope())))]
 
 

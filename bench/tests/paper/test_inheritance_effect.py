@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from mist_bench.record import Record, Trial
+from mist_bench.record import Experiment, Record
 from mist_paper.exhibit import Scope
 from mist_paper.inheritance_effect import ITEM, METHODS, around_a_split
 
@@ -36,9 +36,10 @@ def test_without_inheritance_the_first_task_is_forgotten(traces):
 def test_the_table_and_the_drawings(traces):
     scope = Scope((42,))
     plan = ITEM.plan(scope)
-    assert all(isinstance(trial, Trial) for trial in plan)
+    assert all(isinstance(experiment, Experiment) for experiment in plan)
     records = {
-        trial: Record(trial, result=traces[dict(trial.arguments)["method"]]) for trial in plan
+        experiment: Record(experiment, result=traces[dict(experiment.arguments)["method"]])
+        for experiment in plan
     }
     # A leaf that has not split tells nothing.
     unsplit = {"split_at": None, "rows": [], "new": [], "old": []}

@@ -96,7 +96,7 @@ class StreamClassifier(ClassifierMixin, Saveable, BaseEstimator, ABC):
         ValueError
             If the number of columns is wrong or a value is NaN or infinite; names row and column.
         """
-        return self._gate.alone(lambda: self._labels_of(self._checked(X)))
+        return self._lock.write(lambda: self._labels_of(self._checked(X)))
 
     def _labels_of(self, X: Array) -> Array:
         codes = [self._winners(self._scores(X[rows])) for rows in gen_batches(len(X), _BATCH)]
@@ -123,12 +123,12 @@ class StreamClassifier(ClassifierMixin, Saveable, BaseEstimator, ABC):
         ValueError
             If the number of columns is wrong or a value is NaN or infinite; names row and column.
         """
-        return self._gate.alone(lambda: self._shares_of(self._checked(X)))
+        return self._lock.write(lambda: self._shares_of(self._checked(X)))
 
     def _shares_of(self, X: Array) -> Array:
         shares = np.zeros((len(X), len(self.classes_)))
         for rows in gen_batches(len(X), _BATCH):
-            shares[rows, self._labels.columns] = softmax(self._scores(X[rows]), axis=1)
+            shares[rows, self._labels.ranks] = softmax(self._scores(X[rows]), axis=1)
         return shares
 
     @property
@@ -143,7 +143,7 @@ class StreamClassifier(ClassifierMixin, Saveable, BaseEstimator, ABC):
         fresh._learn(X, y, None, sample_weight)
         if not fresh.__sklearn_is_fitted__():
             raise ValueError("every sample_weight is zero: give at least one row a weight above 0")
-        self._gate.alone(lambda: take_over(self, fresh, _LEARNT))
+        self._lock.write(lambda: take_over(self, fresh, _LEARNT))
         return self
 
     def _learn(
@@ -163,7 +163,7 @@ class StreamClassifier(ClassifierMixin, Saveable, BaseEstimator, ABC):
             if first:
                 self._labels = Labels()
                 self._state = self._new_state(X.shape[1])
-            n_known = len(self._labels.columns)
+            n_known = len(self._labels.ranks)
             learnt = weights > 0
             if predict and not n_known and not learnt.any():
                 raise ValueError("every sample_weight is zero, so there is no class to predict yet")
@@ -171,7 +171,7 @@ class StreamClassifier(ClassifierMixin, Saveable, BaseEstimator, ABC):
             codes = np.full(len(X), -1, dtype=np.int64)
             codes[learnt] = self._labels.take(y[learnt], declared)
         self.classes_ = self._labels.classes
-        n_codes = len(self._labels.columns)
+        n_codes = len(self._labels.ranks)
         self._state = self._grown(self._state, n_codes)
         if not (predict or learnt.all()):
             X, codes, weights = X[learnt], codes[learnt], weights[learnt]
@@ -190,7 +190,7 @@ class StreamClassifier(ClassifierMixin, Saveable, BaseEstimator, ABC):
 
     def _prequential(self, X: Any, y: Any, sample_weight: Any) -> Array:
         """Return labels predicted before each row was learnt; ``classes_[0]`` if none was known."""
-        return self._gate.alone(lambda: self._labels_before(X, y, sample_weight))
+        return self._lock.write(lambda: self._labels_before(X, y, sample_weight))
 
     def _labels_before(self, X: Any, y: Any, sample_weight: Any) -> Array:
         batches = self._learn(X, y, None, sample_weight, predict=True)
@@ -203,14 +203,14 @@ class StreamClassifier(ClassifierMixin, Saveable, BaseEstimator, ABC):
 
     def _prequential_proba(self, X: Any, y: Any, sample_weight: Any) -> Array:
         """Return class probabilities before each row was learnt; zeros if no class was known."""
-        return self._gate.alone(lambda: self._shares_before(X, y, sample_weight))
+        return self._lock.write(lambda: self._shares_before(X, y, sample_weight))
 
     def _shares_before(self, X: Any, y: Any, sample_weight: Any) -> Array:
         batches = self._learn(X, y, None, sample_weight, predict=True)
         scores = np.concatenate(batches)
         shares = np.zeros_like(scores)
         known = np.isfinite(scores).any(axis=1)
-        shares[np.ix_(known, self._labels.columns)] = softmax(scores[known], axis=1)
+        shares[np.ix_(known, self._labels.ranks)] = softmax(scores[known], axis=1)
         return shares
 
     def _checked(self, X: Any) -> Array:
@@ -220,7 +220,7 @@ class StreamClassifier(ClassifierMixin, Saveable, BaseEstimator, ABC):
 
     def _scores(self, X: Array) -> Array:
         """Return the score of every class, by code, for checked rows."""
-        n_codes = len(self._labels.columns)
+        n_codes = len(self._labels.ranks)
         scores = np.full((len(X), n_codes), -np.inf)
         self._run(X, np.full(len(X), -1), np.ones(len(X)), n_codes, scores)
         _keep_finite(scores, True)
@@ -228,7 +228,7 @@ class StreamClassifier(ClassifierMixin, Saveable, BaseEstimator, ABC):
 
     def _winners(self, scores: Array) -> Array:
         """Return codes of the highest scores; ties go to the label that sorts first."""
-        order = np.argsort(self._labels.columns)
+        order = np.argsort(self._labels.ranks)
         return order[scores[:, order].argmax(axis=1)]
 
     def _check_loaded(self) -> None:
@@ -242,7 +242,7 @@ class StreamClassifier(ClassifierMixin, Saveable, BaseEstimator, ABC):
         return tags
 
     def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "_state") and len(self._labels.columns) > 0
+        return hasattr(self, "_state") and len(self._labels.ranks) > 0
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
@@ -309,7 +309,7 @@ class WeightedStreamClassifier(StreamClassifier):
         ValueError
             As for `fit`. The model is then unchanged.
         """
-        self._gate.alone(lambda: self._learn(X, y, classes, sample_weight))
+        self._lock.write(lambda: self._learn(X, y, classes, sample_weight))
         return self
 
     def prequential(self, X: Any, y: Any, sample_weight: Any = None) -> Array:
@@ -384,7 +384,7 @@ class UnweightedStreamClassifier(StreamClassifier):
         ValueError
             As for `fit`. The model is then unchanged.
         """
-        self._gate.alone(lambda: self._learn(X, y, classes, None))
+        self._lock.write(lambda: self._learn(X, y, classes, None))
         return self
 
     def prequential(self, X: Any, y: Any) -> Array:

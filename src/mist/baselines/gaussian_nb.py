@@ -14,7 +14,7 @@ from mist.engine.compiled import allocating, exact, inlined, summed
 from mist.rows import Array
 
 
-class State(NamedTuple):
+class GaussianNBState(NamedTuple):
     """Moments of each class, and of all rows together."""
 
     mass: Array
@@ -161,8 +161,8 @@ class GaussianNB(WeightedStreamClassifier):
     def __init__(self, *, var_smoothing: float = 1e-9) -> None:
         self.var_smoothing = var_smoothing
 
-    def _new_state(self, n_features: int) -> State:
-        return State(
+    def _new_state(self, n_features: int) -> GaussianNBState:
+        return GaussianNBState(
             mass=np.zeros(0),
             means=np.zeros((0, n_features)),
             squares=np.zeros((0, n_features)),
@@ -171,7 +171,7 @@ class GaussianNB(WeightedStreamClassifier):
             total_squares=np.zeros((1, n_features)),
         )
 
-    def _grown(self, state: State, n_codes: int) -> State:
+    def _grown(self, state: GaussianNBState, n_codes: int) -> GaussianNBState:
         return state._replace(
             mass=widened(state.mass, n_codes),
             means=widened(state.means, n_codes),

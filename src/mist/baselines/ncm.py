@@ -11,7 +11,7 @@ from mist.engine.compiled import exact, summed
 from mist.rows import Array
 
 
-class State(NamedTuple):
+class NCMState(NamedTuple):
     """Weights and means of the classes."""
 
     mass: Array
@@ -90,11 +90,11 @@ class NCM(WeightedStreamClassifier):
     array(['low', 'high'], dtype='<U4')
     """
 
-    def _new_state(self, n_features: int) -> State:
-        return State(mass=np.zeros(0), means=np.zeros((0, n_features)))
+    def _new_state(self, n_features: int) -> NCMState:
+        return NCMState(mass=np.zeros(0), means=np.zeros((0, n_features)))
 
-    def _grown(self, state: State, n_codes: int) -> State:
-        return State(*(widened(array, n_codes) for array in state))
+    def _grown(self, state: NCMState, n_codes: int) -> NCMState:
+        return NCMState(*(widened(array, n_codes) for array in state))
 
     def _run(self, X: Array, codes: Array, weights: Array, n_known: int, scores: Array) -> None:
         run(*self._state, X, codes, weights, n_known, scores)

@@ -39,7 +39,7 @@ _FLAT = 1e-10
 """Directions with a smaller share of the largest variance count as flat."""
 
 
-class State(NamedTuple):
+class RandomFeatureLDAState(NamedTuple):
     """The random layer, its scale, class means and scatter of the features, and the head."""
 
     projection: Array
@@ -98,12 +98,12 @@ def random_layer(d: int, m: int, rng: np.random.Generator) -> tuple[Array, Array
     return projection, offsets
 
 
-def n_active(state: State) -> int:
+def n_active(state: RandomFeatureLDAState) -> int:
     """Return the number of features in use: only the columns before the scale is set."""
     return len(state.centre) if state.scaled_at[0] else len(state.scatter)
 
 
-def features_of(state: State, X: Array) -> Array:
+def features_of(state: RandomFeatureLDAState, X: Array) -> Array:
     """Return standardised columns (0 if constant so far) and the random features."""
     if state.scaled_at[0]:
         return np.hstack([X, np.zeros((len(X), len(state.offsets)))])
@@ -113,12 +113,12 @@ def features_of(state: State, X: Array) -> Array:
     return features_of_standardised(state, np.clip(z, -_FARTHEST, _FARTHEST))
 
 
-def features_of_standardised(state: State, z: Array) -> Array:
+def features_of_standardised(state: RandomFeatureLDAState, z: Array) -> Array:
     """Return the features of standardised rows."""
     return np.hstack([z, np.maximum(z @ state.projection + state.offsets, 0.0)])
 
 
-def end_constants(state: State, x: Array) -> None:
+def end_constants(state: RandomFeatureLDAState, x: Array) -> None:
     """Set the scale of columns that were constant so far from a row with another value."""
     state.spread[:] = np.where(state.spread > 0.0, state.spread, np.abs(x - state.centre))
 
@@ -141,7 +141,9 @@ def learn_means(mass: Array, means: Array, rows: Array, codes: Array, weights: A
             rows[i, j] = length * deviation
 
 
-def learn_features(state: State, features: Array, codes: Array, weights: Array) -> None:
+def learn_features(
+    state: RandomFeatureLDAState, features: Array, codes: Array, weights: Array
+) -> None:
     """Add rows to the class means and the scatter; overwrites the features."""
     if (codes >= 0).any():
         learn_means(state.mass, state.means, features, codes, weights)
@@ -164,7 +166,7 @@ def last_in_each_row(weights: Array, totals: Array) -> Array:
     return weights[np.diff(rows, append=len(totals)) > 0]
 
 
-def make_scale(state: State) -> None:
+def make_scale(state: RandomFeatureLDAState) -> None:
     """Fix the scale of the columns, and transfer the learnt state to the random features.
 
     Only class means and scatter of the columns are known of the rows so far. Draws from Gaussian
@@ -201,7 +203,7 @@ def make_scale(state: State) -> None:
     state.mass[:] = mass
 
 
-def solve(state: State, n: float) -> None:
+def solve(state: RandomFeatureLDAState, n: float) -> None:
     """Compute the head, `units` and `factor`, from the scatter of n rows."""
     p, degrees = n_active(state), max(n - np.count_nonzero(state.mass), 1.0)
     squares = state.scatter.diagonal()[:p]
@@ -223,7 +225,7 @@ def solve(state: State, n: float) -> None:
     state.factor[:p, :p] = cholesky(factor, check_finite=False)
 
 
-def whitened(state: State, features: Array) -> Array:
+def whitened(state: RandomFeatureLDAState, features: Array) -> Array:
     """Return rows in the basis in which the covariance of the head is the identity."""
     p = n_active(state)
     rows = features[:, :p] * state.units[:p]
@@ -373,7 +375,7 @@ class RandomFeatureLDA(WeightedStreamClassifier):
         >>> bool((parts[0].merge(parts[1]).predict(X) == y).mean() > 0.9)
         True
         """
-        return self._gate.alone(lambda: self._merge(other))
+        return self._lock.write(lambda: self._merge(other))
 
     def _merge(self, other: RandomFeatureLDA) -> Self:
         check_is_fitted(self)
@@ -388,10 +390,10 @@ class RandomFeatureLDA(WeightedStreamClassifier):
                 "models can be merged only with equal columns, n_features, class_prior and "
                 "random_state, and scale_rows=0: standardise the rows before"
             )
-        labels = other._labels.plain(other.classes_[other._labels.columns])
+        labels = other._labels.plain(other.classes_[other._labels.ranks])
         self._labels.add(self._labels.plain(labels))
         self.classes_ = self._labels.classes
-        state = self._state = self._grown(mine, len(self._labels.columns))
+        state = self._state = self._grown(mine, len(self._labels.ranks))
         total = state.progress[0]
         for theirs_code, code in enumerate(self._labels.encode(labels)):
             before, more = state.mass[code], theirs.mass[theirs_code]
@@ -409,12 +411,12 @@ class RandomFeatureLDA(WeightedStreamClassifier):
         solve(state, state.progress[0])
         return self
 
-    def _new_state(self, n_features: int) -> State:
+    def _new_state(self, n_features: int) -> RandomFeatureLDAState:
         rng = np.random.default_rng(seed_of(self.random_state))
         d, m = n_features, int(self.n_features)
         p = d + m
         projection, offsets = random_layer(d, m, rng)
-        return State(
+        return RandomFeatureLDAState(
             projection=projection,
             offsets=offsets,
             centre=np.zeros(d),
@@ -430,7 +432,7 @@ class RandomFeatureLDA(WeightedStreamClassifier):
             factor=np.identity(p),
         )
 
-    def _grown(self, state: State, n_codes: int) -> State:
+    def _grown(self, state: RandomFeatureLDAState, n_codes: int) -> RandomFeatureLDAState:
         return state._replace(
             born=widened(state.born, n_codes),
             mass=widened(state.mass, n_codes),

@@ -15,7 +15,7 @@ from mist.rows import Array
 _BLOCK = 16
 
 
-class State(NamedTuple):
+class RLSState(NamedTuple):
     """The normal equations A W = T of ridge regression, factorised: A = L D L'."""
 
     factor: Array
@@ -166,7 +166,7 @@ class RLS(WeightedStreamClassifier):
 
     def _new_state(self, n_features: int) -> Any:
         p = n_features + bool(self.fit_intercept)
-        return State(factor=np.diag(np.full(p, float(self.ridge))), targets=np.zeros((p, 0)))
+        return RLSState(factor=np.diag(np.full(p, float(self.ridge))), targets=np.zeros((p, 0)))
 
     def _grown(self, state: Any, n_codes: int) -> Any:
         return state._replace(targets=widened(state.targets, n_codes, axis=1))

@@ -21,7 +21,7 @@ _BLOCK = 64
 _FEW = 16
 
 
-class State(NamedTuple):
+class SLDAState(NamedTuple):
     """Class means, shared scatter, and the linear classifier computed from them."""
 
     mass: Array
@@ -166,7 +166,7 @@ def run(
 
 
 def wide_scores(
-    state: State, shrinkage: float, X: Array, codes: Array, weights: Array, n_known: int
+    state: SLDAState, shrinkage: float, X: Array, codes: Array, weights: Array, n_known: int
 ) -> Array:
     """Return test-then-train scores of a block, each from the rows before; does not learn.
 
@@ -273,8 +273,8 @@ class SLDA(WeightedStreamClassifier):
     def __init__(self, *, shrinkage: float = 1e-4) -> None:
         self.shrinkage = shrinkage
 
-    def _new_state(self, n_features: int) -> State:
-        return State(
+    def _new_state(self, n_features: int) -> SLDAState:
+        return SLDAState(
             mass=np.zeros(0),
             means=np.zeros((0, n_features)),
             coefs=np.zeros((0, n_features)),
@@ -283,7 +283,7 @@ class SLDA(WeightedStreamClassifier):
             stale=np.zeros(1, dtype=np.bool_),
         )
 
-    def _grown(self, state: State, n_codes: int) -> State:
+    def _grown(self, state: SLDAState, n_codes: int) -> SLDAState:
         return state._replace(
             mass=widened(state.mass, n_codes),
             means=widened(state.means, n_codes),

@@ -15,7 +15,7 @@ from mist.engine.compiled import allocating, inlined
 from mist.rows import Array
 
 
-class State(NamedTuple):
+class SQDAState(NamedTuple):
     """Mean and scatter of each class, and the factor of its covariance."""
 
     mass: Array
@@ -166,8 +166,8 @@ class SQDA(WeightedStreamClassifier):
     def __init__(self, *, shrinkage: float = 1e-4) -> None:
         self.shrinkage = shrinkage
 
-    def _new_state(self, n_features: int) -> State:
-        return State(
+    def _new_state(self, n_features: int) -> SQDAState:
+        return SQDAState(
             mass=np.zeros(0),
             means=np.zeros((0, n_features)),
             scatters=np.zeros((0, n_features, n_features)),
@@ -176,8 +176,8 @@ class SQDA(WeightedStreamClassifier):
             stale=np.zeros(0, dtype=np.bool_),
         )
 
-    def _grown(self, state: State, n_codes: int) -> State:
-        return State(*(widened(array, n_codes) for array in state))
+    def _grown(self, state: SQDAState, n_codes: int) -> SQDAState:
+        return SQDAState(*(widened(array, n_codes) for array in state))
 
     def _run(self, X: Array, codes: Array, weights: Array, n_known: int, scores: Array) -> None:
         run(*self._state, float(self.shrinkage), X, codes, weights, n_known, scores)

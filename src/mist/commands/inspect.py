@@ -125,7 +125,7 @@ def _classes(model: Any) -> list[dict[str, Any]]:
     weights = _weights(learner)
     learnt = {}
     if weights is not None:
-        learnt = dict(zip(learner._labels.columns.tolist(), weights.tolist(), strict=True))
+        learnt = dict(zip(learner._labels.ranks.tolist(), weights.tolist(), strict=True))
     return [
         {"label": label, "weight": None if weights is None else learnt.get(place, 0.0)}
         for place, label in enumerate(model.classes_.tolist())
@@ -139,7 +139,7 @@ def _weights(model: Any) -> np.ndarray[Any, Any] | None:
     state = getattr(model, "_state", None)
     if not isinstance(state, State):
         return getattr(state, "mass", getattr(state, "steps", None))
-    n = len(model._labels.columns)
+    n = len(model._labels.ranks)
     if state.options.balanced:
         return state.tree.totals[:n]
     cells = state.tree.cells[: state.tree.counters[N_CELLS]]

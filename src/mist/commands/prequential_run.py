@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 from mist.commands.history import Answers, Curve
 from mist.evaluation import StreamResult
 
-__all__ = ["Recorder", "Trial"]
+__all__ = ["PrequentialRun", "Recorder"]
 
 
-class Trial:
+class PrequentialRun:
     """Prequential run: test-then-train of one model, chunk by chunk, in bounded memory.
 
     Parameters

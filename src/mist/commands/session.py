@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from mist.commands.prequential_run import Trial
+from mist.commands.prequential_run import PrequentialRun
 from mist.io import Chunk
 from mist.presets import find_preset
 from mist.report import Section
@@ -39,8 +39,8 @@ class Session:
         self.models = dict(models)
         self._first_rows: dict[Any, int] = {} if state is None else state["first_rows"]
         states = {} if state is None else state["trials"]
-        self._trials = {
-            name: Trial(model, find_preset(name).title, states.get(name))
+        self._runs = {
+            name: PrequentialRun(model, find_preset(name).title, states.get(name))
             for name, model in models.items()
         }
         self._before = self.done
@@ -49,14 +49,14 @@ class Session:
     @property
     def learnt(self) -> int:
         """Rows learnt so far, without those that have no label."""
-        return next(iter(self._trials.values())).learnt
+        return next(iter(self._runs.values())).learnt
 
     def state(self) -> dict[str, Any]:
         """Return the state without the models, as plain values and arrays."""
         return {
             "done": self.done,
             "first_rows": self._first_rows,
-            "trials": {name: trial.state() for name, trial in self._trials.items()},
+            "trials": {name: run.state() for name, run in self._runs.items()},
         }
 
     def learn(self, chunk: Chunk) -> list[list[Any]]:
@@ -75,14 +75,14 @@ class Session:
         learnt = chunk.y if chunk.known is None else chunk.y[chunk.known]
         for label, row in zip(*np.unique(learnt, return_index=True), strict=True):
             self._first_rows.setdefault(label.item(), self.learnt + int(row))
-        answers = [trial.advance(chunk.X, chunk.y, chunk.known) for trial in self._trials.values()]
+        answers = [run.advance(chunk.X, chunk.y, chunk.known) for run in self._runs.values()]
         self.done += len(chunk.y)
         return answers
 
     def note(self) -> str:
         """Return progress, speed and accuracy as text."""
         rate = (self.done - self._before) / max(perf_counter() - self._start, 1e-9)
-        shares = "  ".join(f"{name} {trial.accuracy:.3f}" for name, trial in self._trials.items())
+        shares = "  ".join(f"{name} {run.accuracy:.3f}" for name, run in self._runs.items())
         return f"{self.done:,} rows  {rate:,.0f} rows/s  accuracy {shares}"
 
     def section(self, name: str, n_columns: int, seed: int) -> Section:
@@ -108,7 +108,7 @@ class Session:
             name,
             f"{self.done:,} rows, {n_columns} columns, {len(self._first_rows)} classes."
             + (f" {bare:,} rows had no label and were predicted only." if bare else ""),
-            [trial.result(name, seed) for trial in self._trials.values()],
+            [run.result(name, seed) for run in self._runs.values()],
             np.array([row for row, _ in borders], dtype=np.int64),
             [label for _, label in borders],
         )

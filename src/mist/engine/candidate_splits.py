@@ -1,11 +1,11 @@
 """Candidate splits: copies of a leaf that are already split, compared with the leaf row by row.
 
-A leaf has up to four candidate splits (`Trial`), each a copy of the leaf that was split on another
-column. Every row that reaches the leaf is predicted by the leaf and by the candidates, and then all
-of them learn it. The score of a candidate is the probability that its child gave to the class of
-the row minus the one that the leaf gave. It is a number in [-1, 1], on which `mist.engine.betting`
-stakes a capital. A candidate whose capital has grown enough replaces the leaf, with all that its
-children have learnt.
+A leaf has up to four candidate splits (`CandidateSplit`), each a copy of the leaf that was split on
+another column. Every row that reaches the leaf is predicted by the leaf and by the candidates, and
+then all of them learn it. The score of a candidate is the probability that its child gave to the
+class of the row minus the one that the leaf gave. It is a number in [-1, 1], on which
+`mist.engine.betting` stakes a capital. A candidate whose capital has grown enough replaces the
+leaf, with all that its children have learnt.
 
 The candidates of a leaf make a *batch*. If the conditional mean of a candidate's score is never
 above 0, its capital, 1 at first, exceeds c at any time with probability at most 1/c (Ville's
@@ -23,9 +23,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mist.engine.betting import BETS, bet, wealth
-from mist.engine.capacity import reserve_codes, reserve_missing, reserve_nodes
+from mist.engine.capacity import reserve_codes, reserve_nodes, reserve_observed
 from mist.engine.compiled import exact
-from mist.engine.driver import advance
+from mist.engine.driver import run_until_request
 from mist.engine.fork import NEVER
 from mist.engine.inheritance import give_back, split_leaf
 from mist.engine.leaf_copy import copy_leaf, one_leaf_state
@@ -39,7 +39,7 @@ MOST_TRIALS = 4
 """Largest number of candidate splits of a leaf at a time."""
 
 
-class Trial(NamedTuple):
+class CandidateSplit(NamedTuple):
     """A candidate split: a copy of a leaf, split on one column."""
 
     state: State  # node 0 is the split
@@ -48,13 +48,13 @@ class Trial(NamedTuple):
     most: Array  # float64 (1,): their largest wealth so far
 
 
-class Batch(NamedTuple):
+class CandidateSet(NamedTuple):
     """The candidate splits of a leaf."""
 
     number: int  # how many batches the leaf has had, this one included
     opened: float  # weight observed at the leaf when they were opened
     used: Array  # bool (d,): columns that were candidates in this round of the columns
-    trials: tuple[Trial, ...]
+    candidates: tuple[CandidateSplit, ...]
 
 
 def new_notes(n: int) -> Notes:
@@ -62,7 +62,7 @@ def new_notes(n: int) -> Notes:
     return Notes(np.full(n, -1, np.int64), np.zeros(n), -1)
 
 
-def open_batch(
+def open_candidates(
     state: State, leaf: int, gains: Array, places: Array, inheritance: str | None, discount: float
 ) -> None:
     """Replace the candidate splits of a leaf by those of the next columns.
@@ -72,7 +72,7 @@ def open_batch(
     Parameters
     ----------
     state : State
-        The model; its ``trials`` are changed.
+        The model; its ``candidates`` are changed.
     leaf : int
         Index of the leaf.
     gains, places : ndarray, shape (d,)
@@ -80,7 +80,7 @@ def open_batch(
     inheritance, discount
         What the children inherit, see `mist.engine.inheritance.split_leaf`.
     """
-    before = state.trials.pop(leaf, None)
+    before = state.candidate_splits.pop(leaf, None)
     # `used` is copied before it is written: it belongs to the batch before.
     used = np.zeros(len(gains), np.bool_) if before is None else before.used
     if not ((gains > 0.0) & ~used).any():
@@ -89,19 +89,21 @@ def open_batch(
     columns = [int(j) for j in order if gains[j] > 0.0 and not used[j]][:MOST_TRIALS]
     if not columns:
         return
-    trials = []
+    candidates = []
     for column in columns:
         children = one_leaf_state(state, leaf)
         split_leaf(children, 0, column, float(places[column]), inheritance, discount)
         children.options = children.options._replace(grace_period=NEVER)
-        trials.append(Trial(children, float(gains[column]), np.ones(len(BETS)), np.ones(1)))
+        candidates.append(
+            CandidateSplit(children, float(gains[column]), np.ones(len(BETS)), np.ones(1))
+        )
     used = used.copy()
     used[columns] = True
-    state.trials[leaf] = Batch(
+    state.candidate_splits[leaf] = CandidateSet(
         number=1 if before is None else before.number + 1,
-        opened=float(state.tree.leaves.rows[leaf]),
+        opened=float(state.tree.leaves.weight_seen[leaf]),
         used=used,
-        trials=tuple(trials),
+        candidates=tuple(candidates),
     )
 
 
@@ -122,7 +124,7 @@ def follow(
     Parameters
     ----------
     state : State
-        The model; its ``trials`` are changed in place.
+        The model; its ``candidates`` are changed in place.
     X, codes, weights, ranks
         As for `mist.engine.row_loops.run`.
     notes : Notes
@@ -133,20 +135,20 @@ def follow(
     rows = slice(first, last)
     X, codes, weights, reached = X[rows], codes[rows], weights[rows], notes.leaf[rows]
     chance = np.empty(len(X))
-    for leaf, batch in state.trials.items():
-        for trial in batch.trials:
-            children = trial.state
-            if state.missing is not None and children.missing is None:
-                reserve_missing(children)
-            kind_of(children.model).adapt(children, state)
+    for leaf, batch in state.candidate_splits.items():
+        for candidate in batch.candidates:
+            children = candidate.state
+            if state.observed is not None and children.observed is None:
+                reserve_observed(children)
+            kind_of(children.model).copy_settings(children, state)
             if state.options.balanced:
                 reserve_codes(children, len(ranks))
             # `only=leaf`: of the rows of other leaves it learns only what the whole tree shares.
             beside = Notes(reached, chance, leaf)
             row = 0
             while row < len(X):
-                row, _ = advance(children, X, codes, weights, row, ranks, notes=beside)
-            stake(trial.capital, trial.most, reached, leaf, notes.chance[rows], chance)
+                row, _ = run_until_request(children, X, codes, weights, row, ranks, notes=beside)
+            stake(candidate.capital, candidate.most, reached, leaf, notes.chance[rows], chance)
 
 
 @exact
@@ -179,14 +181,14 @@ def stake(capital, most, reached, leaf, alone, divided):
             most[0] = max(most[0], wealth(capital))
 
 
-def winner(batch: Batch, delta: float) -> Trial | None:
+def winner(batch: CandidateSet, delta: float) -> CandidateSplit | None:
     """The candidate split whose evidence suffices, the richest if several; or None."""
-    needed = len(batch.trials) * batch.number * (batch.number + 1) / delta
-    earned = [trial for trial in batch.trials if trial.most[0] > needed]
-    return max(earned, key=lambda trial: float(wealth(trial.capital)), default=None)
+    needed = len(batch.candidates) * batch.number * (batch.number + 1) / delta
+    earned = [candidate for candidate in batch.candidates if candidate.most[0] > needed]
+    return max(earned, key=lambda candidate: float(wealth(candidate.capital)), default=None)
 
 
-def promote(state: State, leaf: int, trial: Trial) -> None:
+def promote(state: State, leaf: int, candidate: CandidateSplit) -> None:
     """Replace a leaf by one of its candidate splits; the others end.
 
     Parameters
@@ -195,12 +197,12 @@ def promote(state: State, leaf: int, trial: Trial) -> None:
         The model; changed in place.
     leaf : int
         Index of the leaf.
-    trial : Trial
+    candidate : CandidateSplit
         One of its candidates, which has learnt all rows since it was opened.
     """
-    del state.trials[leaf]
+    del state.candidate_splits[leaf]
     reserve_nodes(state)
-    tree, source = state.tree, trial.state.tree
+    tree, source = state.tree, candidate.state.tree
     olds = leaf_cells(tree, leaf)
     detach_cells(tree, leaf)
     give_back(state, olds)
@@ -214,7 +216,7 @@ def promote(state: State, leaf: int, trial: Trial) -> None:
     slots = [leaf, new_leaf(tree, children[1], 0)]
     for side, child, slot in zip(sides, children, slots, strict=True):
         nodes.mass[child] = source.nodes.mass[side]
-        copy_leaf(trial.state, int(source.nodes.leaf[side]), state, slot, with_trials=True)
+        copy_leaf(candidate.state, int(source.nodes.leaf[side]), state, slot, with_proposals=True)
         # The copy has learnt rows: multiples of the grace period it has passed count as examined.
-        tried = state.tree.leaves.rows[slot] // state.options.grace_period
+        tried = state.tree.leaves.weight_seen[slot] // state.options.grace_period
         state.tree.leaves.tried[slot] = int(tried)

@@ -24,7 +24,7 @@ from mist.engine.state import (
     N_NODES,
     NODE,
     TOTALS,
-    Missing,
+    ObservedWeights,
     Options,
     Sketch,
     State,
@@ -113,8 +113,8 @@ def reserve_nodes(state: State) -> None:
         leaves=grown(tree.leaves, n_leaves),
         spread=grown(tree.spread, n_leaves),
     )
-    if state.missing is not None:
-        state.missing = state.missing._replace(leaf=grown(state.missing.leaf, n_leaves))
+    if state.observed is not None:
+        state.observed = state.observed._replace(leaf=grown(state.observed.leaf, n_leaves))
     kind_of(state.model).reserve_leaves(state, n_leaves)
 
 
@@ -136,8 +136,8 @@ def reserve_cells(state: State, n_more: int) -> None:
         table=np.full(size, -1, np.int32),
     )
     rebuild_table(state.tree)
-    if state.missing is not None:
-        state.missing = state.missing._replace(cell=grown(state.missing.cell, n))
+    if state.observed is not None:
+        state.observed = state.observed._replace(cell=grown(state.observed.cell, n))
     if state.sketch is not None:
         s = state.sketch
         state.sketch = s._replace(
@@ -153,14 +153,14 @@ def reserve_codes(state: State, n_codes: int) -> None:
         state.tree = state.tree._replace(totals=grown(totals, next_size(len(totals), n_codes)))
 
 
-def reserve_missing(state: State) -> None:
+def reserve_observed(state: State) -> None:
     """Start the column weights: so far nothing was missing, so each is the weight of all rows."""
     tree, d = state.tree, state.n_features
-    state.missing = Missing(
+    state.observed = ObservedWeights(
         cell=np.repeat(tree.cells.weight[:, None], d, axis=1),
         leaf=np.repeat(tree.leaves.weight[:, None], d, axis=1),
         scale=np.repeat(tree.nodes.mass[0], d),
-        model=kind_of(state.model).missing(state),
+        model=kind_of(state.model).observed(state),
     )
 
 
@@ -169,21 +169,21 @@ def widen(state: State, n_more: int, sketch_size: int | None) -> None:
 
     They are inserted behind the numeric columns and before the 0/1 columns.
     """
-    if state.missing is None:
-        reserve_missing(state)
+    if state.observed is None:
+        reserve_observed(state)
     kind_of(state.model).widen(state, n_more)
-    tree, missing, sketch = state.tree, state.missing, state.sketch
-    assert missing is not None
+    tree, observed, sketch = state.tree, state.observed, state.sketch
+    assert observed is not None
     at = state.options.n_numeric
 
     def wider(array: Any, fill: float = 0.0) -> Any:
         return with_columns(array, n_more, at, fill=fill)
 
     # Candidate splits hold copies of their leaf, which get the columns as well.
-    for leaf, batch in state.trials.items():
+    for leaf, batch in state.candidate_splits.items():
         for trial in batch.trials:
             widen(trial.state, n_more, sketch_size)
-        state.trials[leaf] = batch._replace(used=wider(batch.used))
+        state.candidate_splits[leaf] = batch._replace(used=wider(batch.used))
     # 0/1 columns move up by `n_more`; -1 stays.
     for columns in (tree.nodes.feature, tree.leaves.best, tree.leaves.second):
         columns[columns >= at] += n_more
@@ -199,8 +199,8 @@ def widen(state: State, n_more: int, sketch_size: int | None) -> None:
         scale=wider(tree.scale),
         products=products,
     )
-    state.missing = missing._replace(
-        cell=wider(missing.cell), leaf=wider(missing.leaf), scale=wider(missing.scale)
+    state.observed = observed._replace(
+        cell=wider(observed.cell), leaf=wider(observed.leaf), scale=wider(observed.scale)
     )
     state.options = state.options._replace(n_numeric=at + n_more)
     if sketch is None:

@@ -19,7 +19,7 @@ from typing import Any
 
 from numba import config, njit
 
-from mist.engine.numba_linking import PartCompiler
+from mist.engine.numba_linking import InlineOnlyCompiler
 
 OVERLOADED: Any = {"error_model": "numpy", "forceinline": True, "_nrt": False}
 """Options of overloads that are compiled like `inlined` functions."""
@@ -116,9 +116,9 @@ def _dispatcher(function: Callable[..., Any], **options: Any) -> Any:
 class Compiled:
     """A function that is compiled at its first call with arguments of new types.
 
-    Called from Python it is compiled as an entry point of its own (`whole`) and saved on disk.
-    Called from compiled code it is compiled for inlining only (`part`). Neither dispatcher is made
-    before it is needed: of hundreds of functions few are called.
+    Called from Python it is compiled as an entry point of its own (`standalone`) and saved on disk.
+    Called from compiled code it is compiled for inlining only (`inline_only`). Neither dispatcher
+    is made before it is needed: of hundreds of functions few are called.
 
     Parameters
     ----------
@@ -132,35 +132,35 @@ class Compiled:
         update_wrapper(self, function)
         self.py_func = function
         self._options = options
-        self._whole: Any = None
-        self._part: Any = None
+        self._standalone: Any = None
+        self._inline_only: Any = None
 
     @property
-    def whole(self) -> Any:
+    def standalone(self) -> Any:
         """Numba's dispatcher for calls from Python."""
         with _ONE_AT_A_TIME:
-            if self._whole is None:
-                self._whole = _dispatcher(self.py_func, **self._options)
-                _keep(self._whole)
-        return self._whole
+            if self._standalone is None:
+                self._standalone = _dispatcher(self.py_func, **self._options)
+                _keep(self._standalone)
+        return self._standalone
 
     @property
-    def part(self) -> Any:
+    def inline_only(self) -> Any:
         """Numba's dispatcher for calls from compiled code."""
         with _ONE_AT_A_TIME:
-            if self._part is None:
-                options = {"no_cpython_wrapper": True, "pipeline_class": PartCompiler}
-                self._part = _dispatcher(self.py_func, **self._options, **options)
-        return self._part
+            if self._inline_only is None:
+                options = {"no_cpython_wrapper": True, "pipeline_class": InlineOnlyCompiler}
+                self._inline_only = _dispatcher(self.py_func, **self._options, **options)
+        return self._inline_only
 
     @property
     def _numba_type_(self) -> Any:
         # Numba reads this when compiled code names the function.
-        return self.part._numba_type_
+        return self.inline_only._numba_type_
 
     def __call__(self, *arguments: Any, **named: Any) -> Any:
         """Call the function from Python."""
-        return self.whole(*arguments, **named)
+        return self.standalone(*arguments, **named)
 
 
 def compiles() -> bool:

@@ -188,7 +188,7 @@ def gap_radius(total, known, variances, gains, best, second, log_term, independe
 @allocating
 def leaf_radius(
     tree,
-    missing,
+    observed,
     sketch,
     cells,
     n_numeric,
@@ -234,12 +234,12 @@ def leaf_radius(
     for i in range(cells.size):
         cell = cells[i]
         total += tree.cells.count[cell]
-        left_masses(tree, missing, sketch, cell, candidates, known_here, left_here)
+        left_masses(tree, observed, sketch, cell, candidates, known_here, left_here)
         for j in range(n_numeric):
             known[i, j], left[i, j] = known_here[j], left_here[0, j]
         for j in range(n_numeric, d):
             count = tree.cells.count[cell]
-            known[i, j], left[i, j] = binary_masses(tree, missing, cell, j, count)
+            known[i, j], left[i, j] = binary_masses(tree, observed, cell, j, count)
     variances = np.zeros((cells.size, d))
     for j in range(d):
         if gains[j] > 0.0:

@@ -30,19 +30,19 @@ def impurity_term(mass, entropy):
 
 
 @exact
-def split_gain(n_left, n_right, left, right, whole, entropy):
+def split_gain(n_left, n_right, left, right, parent, entropy):
     """Gain of a split: impurity before it minus the mean impurity of both sides.
 
-    ``n_left`` and ``n_right`` are masses; ``left``, ``right`` and ``whole`` sums of `impurity_term`
-    over the classes on a side, and of both sides together.
+    ``n_left`` and ``n_right`` are masses; ``left``, ``right`` and ``parent`` sums of
+    `impurity_term` over the classes on a side, and of both sides together.
     """
     n = n_left + n_right
     if not (n_left > 0.0 and n_right > 0.0):
         return 0.0
     if entropy is not None:
         total = n * math.log2(n) - n_left * math.log2(n_left) - n_right * math.log2(n_right)
-        return max((total - whole + left + right) / n, 0.0)
-    return max((left / n_left + right / n_right - whole / n) / n, 0.0)
+        return max((total - parent + left + right) / n, 0.0)
+    return max((left / n_left + right / n_right - parent / n) / n, 0.0)
 
 
 @exact
@@ -63,7 +63,7 @@ def first_largest(gains):
 
 @allocating
 def best_splits(
-    tree, missing, sketch, cells, candidates, entropy, balanced, allowed, gains, splits
+    tree, observed, sketch, cells, candidates, entropy, balanced, allowed, gains, splits
 ):
     """Gain and threshold of every column's best candidate; the best column and runner-up.
 
@@ -95,7 +95,7 @@ def best_splits(
     m, n_numeric = candidates.shape
     d = gains.size
     known, left = np.empty(n_numeric), np.empty((m, n_numeric))
-    n_known, whole = np.zeros(d), np.zeros(d)
+    n_known, parent = np.zeros(d), np.zeros(d)
     n_left = np.zeros((m, d))
     terms_left, terms_right = np.zeros((m, d)), np.zeros((m, d))
     total = 0.0
@@ -105,7 +105,7 @@ def best_splits(
     # Classes are summed in the order of the chain: another order would round differently.
     for cell in cells:
         count = tree.cells.count[cell]
-        left_masses(tree, missing, sketch, cell, candidates, known, left)
+        left_masses(tree, observed, sketch, cell, candidates, known, left)
         if balanced:
             for j in range(n_numeric):
                 known[j] *= each / count
@@ -114,16 +114,16 @@ def best_splits(
             count = each
         for j in range(n_numeric):
             n_known[j] += known[j]
-            whole[j] += impurity_term(known[j], entropy)
+            parent[j] += impurity_term(known[j], entropy)
         for i in range(m):
             for j in range(n_numeric):
                 n_left[i, j] += left[i, j]
                 terms_left[i, j] += impurity_term(left[i, j], entropy)
                 terms_right[i, j] += impurity_term(known[j] - left[i, j], entropy)
         for j in range(n_numeric, d):
-            seen, zeros = binary_masses(tree, missing, cell, j, count)
+            seen, zeros = binary_masses(tree, observed, cell, j, count)
             n_known[j] += seen
-            whole[j] += impurity_term(seen, entropy)
+            parent[j] += impurity_term(seen, entropy)
             n_left[0, j] += zeros
             terms_left[0, j] += impurity_term(zeros, entropy)
             terms_right[0, j] += impurity_term(seen - zeros, entropy)
@@ -138,7 +138,7 @@ def best_splits(
                 n_known[j] - n_left[i, j],
                 terms_left[i, j],
                 terms_right[i, j],
-                whole[j],
+                parent[j],
                 entropy,
             ) * (n_known[j] / total)
             if gain > gains[j] + TIE:

@@ -20,7 +20,7 @@ from mist.engine.state import State
 Array = np.ndarray[Any, Any]
 
 
-def advance(
+def run_until_request(
     state: State,
     X: Array,
     codes: Array,
@@ -43,10 +43,10 @@ def advance(
     row, reason, detail = state.handle.call(
         run, X, codes, weights, start, ranks, out, shares, notes
     )
-    return row, answer(state, reason, detail)
+    return row, serve_request(state, reason, detail)
 
 
-def answer(state: State, reason: int, detail: int) -> int:
+def serve_request(state: State, reason: int, detail: int) -> int:
     """Serve the request of the loop; returns the leaf that is due for a split attempt, or -1.
 
     Parameters
@@ -59,11 +59,11 @@ def answer(state: State, reason: int, detail: int) -> int:
     if reason in (DONE, ATTEMPT):
         return detail if reason == ATTEMPT else -1
     with state.changing():
-        return _attend(state, reason, detail)
+        return _serve(state, reason, detail)
 
 
-def _attend(state: State, reason: int, detail: int) -> int:
-    """Enlarge arrays, or let the leaf model do its rare work; returns as `answer`."""
+def _serve(state: State, reason: int, detail: int) -> int:
+    """Enlarge arrays, or let the leaf model do its rare work; returns as `serve_request`."""
     if reason == FULL_CELLS:
         # The loop does not say whether cells or components were full, so both are reserved.
         reserve_cells(state, 1)
@@ -75,8 +75,8 @@ def _attend(state: State, reason: int, detail: int) -> int:
         else:
             reserve_items(state, detail)
     else:
-        # After `TEND` the loop has not checked the grace period of the leaf.
-        kind_of(state.model).tend(state, detail)
+        # After `CELL_DUE` the loop has not checked the grace period of the leaf.
+        kind_of(state.model).on_cell_due(state, detail)
         return _due(state, int(state.tree.cells.leaf[detail]))
     return -1
 
@@ -84,5 +84,5 @@ def _attend(state: State, reason: int, detail: int) -> int:
 def _due(state: State, leaf: int) -> int:
     """The leaf, if a split attempt is due there; else -1."""
     leaves = state.tree.leaves
-    tried = leaves.rows[leaf] // state.options.grace_period
+    tried = leaves.weight_seen[leaf] // state.options.grace_period
     return leaf if tried > leaves.tried[leaf] else -1

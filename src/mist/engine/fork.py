@@ -42,7 +42,7 @@ def fork(state: State, number: int, share: float) -> State:
     out.began = state.tree.nodes.mass[: state.tree.counters[N_NODES]].copy()
     out.began[0] = 0.0  # the root's mass is the weight of all rows, which divides the scale
     out.tree.nodes.mass[:] = out.began
-    kind_of(out.model).carry(state, out, share)
+    kind_of(out.model).fork_state(state, out, share)
     return out
 
 
@@ -83,7 +83,7 @@ def bare(state: State, options: Options) -> State:
     # Leaves keep their indices, so that forks are merged leaf by leaf.
     for leaf, node in enumerate(state.tree.leaves.node[:n_leaves].tolist()):
         clear_leaf(out.tree, leaf, node, 0)
-        kind_of(out.model).begin(out, leaf)
+        kind_of(out.model).reset_leaf(out, leaf)
     if state.conformity is not None:
         out.conformity = new_conformity()
         reserve_classes(out, len(state.conformity.held))

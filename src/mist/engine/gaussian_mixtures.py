@@ -13,24 +13,24 @@ for learning (``own.factor``) and one for predictions (``factor``).
 
 The components of a cell form a chain: ``cells.first``, then ``components.next`` up to -1. Free
 components are linked by the same field from `FREE_COMPONENT` on, free trials by ``free`` from
-`FREE_TRIAL` on. Trial t has the 2 * pairs + 1 candidates from t * (2 * pairs + 1) on: the copy,
+`FREE_PROPOSAL` on. Trial t has the 2 * pairs + 1 candidates from t * (2 * pairs + 1) on: the copy,
 then both halves of each pair.
 
 The functions share these parameters, with a numeric columns and p = a (a + 1) / 2:
 
 tree, missing
-    Parts of a `mist.engine.state.State`; ``missing`` may be None.
+    Parts of a `mist.engine.state.State`; ``observed`` may be None.
 mixture : Mixture
     The leaf model.
-whole : bool
+complete : bool
     Whether row i has no missing value.
 leaf, cell, component, g : int
     Indices of the leaf, the cell, the component and, in ``mixture.candidates``, a candidate.
 X, i, w : float64 array, shape (n, d), int and float
     Rows in internal column order, the index of the row at hand, and its weight.
-room : Room or float64 array, shape (4, p)
-    Workspace. The functions that renew factors take the array ``Room.factors``: ``room[0]`` has the
-    covariance within the class, from `_within`, and ``room[3]`` its column weights if values may be
+work : MixtureWorkspace or float64 array, shape (4, p)
+    Workspace. Functions that renew factors take ``MixtureWorkspace.factors``: ``work[0]`` has the
+    covariance within the class, from `_within`, and ``work[3]`` its column weights if values may be
     missing; the rest is scratch.
 """
 
@@ -44,7 +44,7 @@ import numpy as np
 from mist.engine.compiled import allocating, exact, inlined
 from mist.engine.gaussians import (
     Gaussians,
-    Seen,
+    GaussiansObserved,
     Space,
     absorb,
     absorb_seen,
@@ -54,7 +54,7 @@ from mist.engine.gaussians import (
     factorise,
     factorise_seen,
     has_news,
-    is_whole,
+    is_complete,
     lacks_known,
     learn_odds,
     log_density,
@@ -65,7 +65,7 @@ from mist.engine.moments import running_variance
 from mist.engine.records import new_records
 from mist.engine.state import EPOCH, M2
 
-N_COMPONENTS, FREE_COMPONENT, N_TRIALS, FREE_TRIAL = range(4)
+N_COMPONENTS, FREE_COMPONENT, N_PROPOSALS, FREE_PROPOSAL = range(4)
 """Index of each number in `Mixture.counters`."""
 
 COMPONENT = np.dtype(
@@ -75,10 +75,10 @@ COMPONENT = np.dtype(
         ("zeros", np.float64),  # log probability of zeros in the binary columns
         ("constant", np.float64),  # of the density for predictions
         ("next", np.int64),  # next component of the cell, or next free one; -1 at the end
-        ("trial", np.int64),  # -1: none
+        ("proposal", np.int64),  # -1: none
         ("tried", np.int64),  # number of the next direction to propose
         ("seen", np.float64),  # weight that the trial has learnt
-        ("due", np.int64),  # 1: `components.tend` divides it or proposes new pairs
+        ("due", np.int64),  # 1: `components.on_cell_due` divides it or proposes new pairs
     ]
 )
 
@@ -129,7 +129,7 @@ class Growth(NamedTuple):
     divides: bool  # whether components have trials
     pairs: int  # pairs of a trial
     own_pace: float  # growth of a component after which its factors are renewed
-    trial_pace: float  # the same for candidates
+    proposal_pace: float  # the same for candidates
     pool_pace: float  # growth of a leaf after which its pooled covariance is renewed
     pool_always: float  # weight of a leaf up to which that is done at every row
 
@@ -152,12 +152,12 @@ class Mixture(NamedTuple):
     growth: Growth
 
 
-class MixtureSeen(NamedTuple):
-    """Column weights of components and candidates, once a value was missing: `Missing.model`."""
+class MixtureObserved(NamedTuple):
+    """`ObservedWeights.model`: column weights of components and candidates."""
 
-    own: Seen
-    candidates: Seen
-    pooled: Any  # float64 (leaves, a): `Missing.leaf` when the covariance was pooled
+    own: GaussiansObserved
+    candidates: GaussiansObserved
+    pooled: Any  # float64 (leaves, a): `ObservedWeights.leaf` when the covariance was pooled
 
 
 def growth_of(n_numeric: int, n_known: int, most: int) -> Growth:
@@ -174,7 +174,7 @@ def growth_of(n_numeric: int, n_known: int, most: int) -> Growth:
         divides=most > 1 and 0 < a <= MOST_DIVIDED,
         pairs=5,
         own_pace=min(max(0.02, a / 1000), 0.1),
-        trial_pace=min(max(0.1, a / 200), 0.5),
+        proposal_pace=min(max(0.1, a / 200), 0.5),
         pool_pace=min(max(0.02, a / 400), 0.1),
         pool_always=64.0 if a <= MOST_DIVIDED else 0.0,
     )
@@ -200,7 +200,7 @@ def new_mixture(growth: Growth, n_columns: int) -> Mixture:
     return mixture
 
 
-class Room(NamedTuple):
+class MixtureWorkspace(NamedTuple):
     """Workspace."""
 
     factors: Any  # float64 (4, p)
@@ -210,17 +210,17 @@ class Room(NamedTuple):
 
 
 @allocating
-def make_room(mixture):
+def make_workspace(mixture):
     """Return the workspace of the loops over rows."""
     growth = mixture.growth
     a, p = growth.n_numeric, mixture.pooled.shape[1]
     factors = np.empty((4, p))
     space = Space(np.empty((4, a)), np.empty(a, np.int64), np.empty(p), np.empty(p))
-    return Room(factors, np.empty(a), np.empty(growth.most), space)
+    return MixtureWorkspace(factors, np.empty(a), np.empty(growth.most), space)
 
 
 @inlined
-def has_room_for_component(mixture):
+def has_capacity_for_component(mixture):
     """Whether a new component fits into the arrays."""
     counters = mixture.counters
     return counters[FREE_COMPONENT] >= 0 or counters[N_COMPONENTS] < mixture.components.size
@@ -238,7 +238,7 @@ def new_component(mixture, cell):
         counters[N_COMPONENTS] += 1
     components.mass[component] = 0.0
     components.next[component] = -1
-    components.trial[component] = -1
+    components.proposal[component] = -1
     components.tried[component] = 0
     components.seen[component] = 0.0
     components.due[component] = 0
@@ -255,18 +255,18 @@ def new_component(mixture, cell):
 
 
 @exact
-def _within(mixture, missing, cell, out, known):
+def _within(mixture, observed, cell, out, known):
     """Write the covariance within the components of a cell; ``known`` as in `_add_up`."""
     for at in range(out.size):
         out[at] = 0.0
-    n = _add_up(mixture, missing, cell, out, known, True)
-    _average(missing, out, n, known, mixture.growth.n_numeric)
+    n = _add_up(mixture, observed, cell, out, known, True)
+    _average(observed, out, n, known, mixture.growth.n_numeric)
 
 
 @exact
-def _average(missing, out, n, known, n_numeric):
+def _average(observed, out, n, known, n_numeric):
     """Divide sums of products of deviations by their weight, or by the column weights."""
-    if missing is None:
+    if observed is None:
         if n > 0.0:
             for at in range(out.size):
                 out[at] /= n
@@ -280,7 +280,7 @@ def _average(missing, out, n, known, n_numeric):
 
 
 @inlined
-def _is_sound(m2, component, n_numeric):
+def _is_finite(m2, component, n_numeric):
     """Whether the variances are finite: squares of large values may overflow."""
     # A finite number times 0 is 0; inf and NaN give NaN.
     total, at = 0.0, 0
@@ -292,64 +292,64 @@ def _is_sound(m2, component, n_numeric):
 
 
 @exact
-def _add_up(mixture, missing, cell, out, known, begin):
+def _add_up(mixture, observed, cell, out, known, begin):
     """Add the products of deviations of a cell's components to ``out``; returns their weight.
 
     If values may be missing the column weights are added to ``known``, which is set to 0 before if
-    ``begin``.
+    ``reset_leaf``.
     """
     own, a = mixture.own, mixture.growth.n_numeric
-    if missing is not None and begin:
+    if observed is not None and begin:
         for j in range(a):
             known[j] = 0.0
     n = 0.0
     component = mixture.cells.first[cell]
     while component >= 0:
-        if _is_sound(own.m2, component, a):
+        if _is_finite(own.m2, component, a):
             for at in range(out.size):
                 out[at] += own.m2[component, at]
             n += own.head.weight[component]
-            if missing is not None:
+            if observed is not None:
                 for j in range(a):
-                    known[j] += missing.model.own.weight[component, j]
+                    known[j] += observed.model.own.weight[component, j]
         component = mixture.components.next[component]
     return n
 
 
 @inlined
-def _class_variance(tree, missing, cell, j):
+def _class_variance(tree, observed, cell, j):
     """Variance of a class in a column, from the moments of the tree."""
-    weight = tree.cells.weight[cell] if missing is None else missing.cell[cell, j]
+    weight = tree.cells.weight[cell] if observed is None else observed.cell[cell, j]
     return tree.stats[cell, M2, j] / weight if weight > 0.0 else 0.0
 
 
 @exact
-def _add_floor(tree, missing, cell, n_numeric, weight, S):
+def _add_floor(tree, observed, cell, n_numeric, weight, S):
     """Add the floor to the diagonal of a packed covariance."""
     at = 0
     for j in range(n_numeric):
         at += j
-        S[at] += weight * FLOOR * _class_variance(tree, missing, cell, j)
+        S[at] += weight * FLOOR * _class_variance(tree, observed, cell, j)
         at += 1
 
 
 @exact
-def _refresh_learner(tree, mixture, missing, cell, component, base, room):
+def _refresh_learner(tree, mixture, observed, cell, component, base, work):
     """Renew the factor for learning. ``base`` is the log probability of zeros in binary columns."""
     own, a = mixture.own, mixture.growth.n_numeric
-    within, S, low = room[0], room[1], room[2]
+    within, S, low = work[0], work[1], work[2]
     n = own.head.weight[component]
     q = 0.1 * mixture.growth.n_known
-    if missing is None:
+    if observed is None:
         for at in range(S.size):
             S[at] = (own.m2[component, at] + q * within[at]) / (n + q)
-        _add_floor(tree, missing, cell, a, q / (n + q), S)
+        _add_floor(tree, observed, cell, a, q / (n + q), S)
         own.head.constant[component] = base + factorise(S, own.factor[component], low, a)
     else:
-        seen = missing.model.own
+        seen = observed.model.own
         for at in range(S.size):
             S[at] = q * within[at]
-        _add_floor(tree, missing, cell, a, q, S)
+        _add_floor(tree, observed, cell, a, q, S)
         at = 0
         for i in range(a):
             for j in range(i + 1):
@@ -375,31 +375,31 @@ def _keep_variances(seen, g, S, n_numeric):
 
 
 @exact
-def _refresh_component(tree, mixture, missing, leaf, cell, component, room):
+def _refresh_component(tree, mixture, observed, leaf, cell, component, work):
     """Renew the factors of a component: for predictions, and for learning if that is needed."""
     own, a = mixture.own, mixture.growth.n_numeric
-    seen = None if missing is None else missing.model.own
+    seen = None if observed is None else observed.model.own
     base = learn_odds(own, seen, component, a)
     # Learning needs a factor for the responsibilities of several components, or to fill in values.
     several = mixture.cells.n[cell] > 1
-    if missing is not None:
-        several |= missing.model.own.ready[component] == 1
+    if observed is not None:
+        several |= observed.model.own.ready[component] == 1
         for j in range(a):
-            missing.model.own.made[component, j] = missing.model.own.weight[component, j]
+            observed.model.own.made[component, j] = observed.model.own.weight[component, j]
     if several:
-        _refresh_learner(tree, mixture, missing, cell, component, base, room)
+        _refresh_learner(tree, mixture, observed, cell, component, base, work)
     mixture.components.zeros[component] = base
-    _refresh_predictor(mixture, missing, leaf, cell, component, room)
+    _refresh_predictor(mixture, observed, leaf, cell, component, work)
     own.head.fresh[component] = own.head.weight[component]
 
 
 @exact
-def refresh_components(tree, mixture, missing, leaf, cell, room):
+def refresh_components(tree, mixture, observed, leaf, cell, work):
     """Renew all factors of a cell."""
-    _within(mixture, missing, cell, room[0], room[3])
+    _within(mixture, observed, cell, work[0], work[3])
     component = mixture.cells.first[cell]
     while component >= 0:
-        _refresh_component(tree, mixture, missing, leaf, cell, component, room)
+        _refresh_component(tree, mixture, observed, leaf, cell, component, work)
         component = mixture.components.next[component]
 
 
@@ -424,14 +424,14 @@ def _unpooled(mixture, leaf, at, v, component, alone, n, prior):
 
 
 @exact
-def _refresh_predictor(mixture, missing, leaf, cell, component, room):
+def _refresh_predictor(mixture, observed, leaf, cell, component, work):
     """Renew the factor for predictions."""
     own, a = mixture.own, mixture.growth.n_numeric
-    within, S = room[0], room[1]
+    within, S = work[0], work[1]
     n, prior = own.head.weight[component], float(mixture.growth.n_known)
     alone = mixture.cells.n[cell] == 1
     total = mixture.cells.total[cell]
-    if missing is None:
+    if observed is None:
         pooling = max(POOLED, 1.0 - total / (2.0 * prior))
         for at in range(S.size):
             S[at] = (1.0 - pooling) * within[at] + pooling * mixture.pooled[leaf, at]
@@ -444,17 +444,17 @@ def _refresh_predictor(mixture, missing, leaf, cell, component, room):
                 v = (1.0 - pooling) * within[at]
                 S[at] = _unpooled(mixture, leaf, at, v, component, alone, n, prior)
             at += 1
-        logs = factorise(S, mixture.factor[component], room[2], a)
+        logs = factorise(S, mixture.factor[component], work[2], a)
     else:
-        weight, known, pooling = missing.model.own.weight, room[3], room[2]
-        whole = 0.0
+        weight, known, pooling = observed.model.own.weight, work[3], work[2]
+        weights = 0.0
         k = mixture.cells.first[cell]
         while k >= 0:
-            whole += own.head.weight[k]
+            weights += own.head.weight[k]
             k = mixture.components.next[k]
         for j in range(a):
             # The part of the class's mass with a value in the column.
-            mass = total * (known[j] / whole)
+            mass = total * (known[j] / weights)
             pooling[j] = max(POOLED, 1.0 - mass / (2.0 * prior)) if prior > 0.0 else 1.0
         at = 0
         for i in range(a):
@@ -469,69 +469,69 @@ def _refresh_predictor(mixture, missing, leaf, cell, component, room):
             if mixture.pooled[leaf, at - 1] < 0.0:
                 v, seen = (1.0 - pooling[i]) * within[at - 1], weight[component, i]
                 S[at - 1] = _unpooled(mixture, leaf, at - 1, v, component, alone, seen, prior)
-        logs = factorise_seen(S, weight, component, mixture.factor, room[2], a)
+        logs = factorise_seen(S, weight, component, mixture.factor, work[2], a)
     mixture.components.constant[component] = mixture.components.zeros[component] + logs
 
 
 @exact
-def _refresh_candidate(tree, mixture, missing, cell, g, room):
+def _refresh_candidate(tree, mixture, observed, cell, g, work):
     """Renew the factor of a candidate."""
     candidates, a = mixture.candidates, mixture.growth.n_numeric
-    S = room[1]
+    S = work[1]
     n = candidates.head.weight[g]
-    if missing is None:
+    if observed is None:
         for at in range(S.size):
             S[at] = candidates.m2[g, at] / n
-        _add_floor(tree, missing, cell, a, 1.0, S)
+        _add_floor(tree, observed, cell, a, 1.0, S)
         base = learn_odds(candidates, None, g, a)
-        logs = factorise(S, candidates.factor[g], room[2], a)
+        logs = factorise(S, candidates.factor[g], work[2], a)
     else:
-        seen = missing.model.candidates
+        seen = observed.model.candidates
         for at in range(S.size):
             S[at] = candidates.m2[g, at]
         for j in range(a):
-            room[3, j] = seen.weight[g, j]
+            work[3, j] = seen.weight[g, j]
             seen.made[g, j] = seen.weight[g, j]
-        _average(missing, S, n, room[3], a)
-        _add_floor(tree, missing, cell, a, 1.0, S)
+        _average(observed, S, n, work[3], a)
+        _add_floor(tree, observed, cell, a, 1.0, S)
         base = learn_odds(candidates, seen, g, a)
         _keep_variances(seen, g, S, a)
-        logs = factorise_seen(S, seen.weight, g, candidates.factor, room[2], a)
+        logs = factorise_seen(S, seen.weight, g, candidates.factor, work[2], a)
     candidates.head.constant[g] = base + logs
     candidates.head.fresh[g] = n
 
 
 @exact
-def refresh_trial(tree, mixture, missing, cell, trial, room):
+def refresh_proposal(tree, mixture, observed, cell, proposal, work):
     """Renew the factors of all candidates of a trial, but for pairs that are excluded."""
     each = 2 * mixture.growth.pairs + 1
-    for g in range(trial * each, (trial + 1) * each):
-        pair = (g - trial * each - 1) // 2
-        if pair < 0 or mixture.evidence[trial, pair] > -np.inf:
-            _refresh_candidate(tree, mixture, missing, cell, g, room)
+    for g in range(proposal * each, (proposal + 1) * each):
+        pair = (g - proposal * each - 1) // 2
+        if pair < 0 or mixture.evidence[proposal, pair] > -np.inf:
+            _refresh_candidate(tree, mixture, observed, cell, g, work)
 
 
 @exact
-def refresh_pool(tree, mixture, missing, leaf, room):
+def refresh_pool(tree, mixture, observed, leaf, work):
     """Pool the covariance within the classes of a leaf, shrink it, and renew what depends on it.
 
-    ``room`` is overwritten: the covariance within a class must be computed again afterwards.
+    ``work`` is overwritten: the covariance within a class must be computed again afterwards.
     """
     components, own, a = mixture.components, mixture.own, mixture.growth.n_numeric
-    pooled, known = mixture.pooled[leaf], room[3]
+    pooled, known = mixture.pooled[leaf], work[3]
     pooled[:] = 0.0
     n = 0.0
     cell = tree.leaves.first[leaf]
     begin = True
     while cell >= 0:
-        n += _add_up(mixture, missing, cell, pooled, known, begin)
+        n += _add_up(mixture, observed, cell, pooled, known, begin)
         begin = False
         cell = tree.cells.next[cell]
-    _average(missing, pooled, n, known, a)
-    if missing is not None:
+    _average(observed, pooled, n, known, a)
+    if observed is not None:
         n, columns = 0.0, 0
         for j in range(a):
-            missing.model.pooled[leaf, j] = missing.leaf[leaf, j]
+            observed.model.pooled[leaf, j] = observed.leaf[leaf, j]
             n += known[j]
             columns += known[j] > 0.0
         n /= max(columns, 1)
@@ -542,18 +542,18 @@ def refresh_pool(tree, mixture, missing, leaf, room):
             pooled[at + j] *= 1.0 - shrinkage
         at += i
         if pooled[at] == 0.0:
-            pooled[at] = -running_variance(tree, missing, i)
+            pooled[at] = -running_variance(tree, observed, i)
         at += 1
     tree.leaves.epoch[leaf] = tree.counters[EPOCH]
     cell = tree.leaves.first[leaf]
     while cell >= 0:
         if mixture.cells.first[cell] >= 0:
-            _within(mixture, missing, cell, room[0], known)
+            _within(mixture, observed, cell, work[0], known)
         component = mixture.cells.first[cell]
         while component >= 0:
             # Where `fresh` is 0 factors were never made; the caller makes them next.
             if own.head.fresh[component] > 0.0:
-                _refresh_predictor(mixture, missing, leaf, cell, component, room)
+                _refresh_predictor(mixture, observed, leaf, cell, component, work)
             component = components.next[component]
         cell = tree.cells.next[cell]
     mixture.fresh[leaf] = tree.leaves.weight[leaf]
@@ -578,14 +578,14 @@ def _packed_shrinkage(S, n, n_columns):
 
 
 @exact
-def _candidate_score(mixture, missing, whole, g, X, i, room):
+def _candidate_score(mixture, observed, complete, g, X, i, work):
     """Log density of a row under a candidate, -inf if it cannot be computed."""
     candidates, a = mixture.candidates, mixture.growth.n_numeric
     constant = candidates.head.constant[g]
-    if missing is not None and (missing.model.candidates.uneven[g] or not whole):
-        return log_density(candidates, candidates.factor, constant, g, X, i, a, room.space)
+    if observed is not None and (observed.model.candidates.uneven[g] or not complete):
+        return log_density(candidates, candidates.factor, constant, g, X, i, a, work.space)
     constant += binary_score(candidates.odds, g, X, i, a)
-    away = distance(candidates.factor, candidates.mean, g, X, i, a, room.row, np.inf)
+    away = distance(candidates.factor, candidates.mean, g, X, i, a, work.row, np.inf)
     return _finite(constant - 0.5 * away)
 
 
@@ -596,26 +596,26 @@ def _finite(score):
 
 
 @exact
-def _learn_candidate(tree, mixture, missing, whole, cell, g, X, i, w, room):
+def _learn_candidate(tree, mixture, observed, complete, cell, g, X, i, w, work):
     """Learn a row into a candidate. Parameters as in the module docstring."""
     if w < LEAST_WEIGHT:
         return
     candidates, growth = mixture.candidates, mixture.growth
     a = growth.n_numeric
     due = False
-    if missing is None:
+    if observed is None:
         absorb(candidates, g, X, i, w, a)
     else:
-        seen = missing.model.candidates
-        if not whole:
+        seen = observed.model.candidates
+        if not complete:
             seen.uneven[g] = 1
             if not seen.ready[g] and lacks_known(seen, g, X, i, a):
-                _refresh_candidate(tree, mixture, missing, cell, g, room.factors)
+                _refresh_candidate(tree, mixture, observed, cell, g, work.factors)
                 seen.ready[g] = 1
-        _absorb(candidates, seen, g, X, i, w, a, room.space)
+        _absorb(candidates, seen, g, X, i, w, a, work.space)
         due = seen.uneven[g] and has_news(seen, g)
-    if due or candidates.head.weight[g] >= (1.0 + growth.trial_pace) * candidates.head.fresh[g]:
-        _refresh_candidate(tree, mixture, missing, cell, g, room.factors)
+    if due or candidates.head.weight[g] >= (1.0 + growth.proposal_pace) * candidates.head.fresh[g]:
+        _refresh_candidate(tree, mixture, observed, cell, g, work.factors)
 
 
 @exact
@@ -635,12 +635,12 @@ def _absorb(gaussians, seen, g, X, i, w, n_numeric, space):
 def winner(mixture, component):
     """The pair with enough evidence to replace a component that has a trial, or -1."""
     components, candidates, growth = mixture.components, mixture.candidates, mixture.growth
-    trial = components.trial[component]
-    pair = np.argmax(mixture.evidence[trial])
-    first = trial * (2 * growth.pairs + 1) + 1 + 2 * pair
+    proposal = components.proposal[component]
+    pair = np.argmax(mixture.evidence[proposal])
+    first = proposal * (2 * growth.pairs + 1) + 1 + 2 * pair
     lighter = min(candidates.head.weight[first], candidates.head.weight[first + 1])
     earned = (
-        mixture.evidence[trial, pair] > CERTAIN + math.log(growth.pairs)
+        mixture.evidence[proposal, pair] > CERTAIN + math.log(growth.pairs)
         and lighter >= max(5.0, 0.5 * growth.n_numeric)
         and components.seen[component] >= max(20.0, growth.n_numeric)
     )
@@ -648,25 +648,25 @@ def winner(mixture, component):
 
 
 @exact
-def _judge(tree, mixture, missing, whole, cell, component, X, i, w, room):
+def _judge(tree, mixture, observed, complete, cell, component, X, i, w, work):
     """Add a row to the evidence of every pair of a trial, then let all candidates learn it.
 
     Parameters as in the module docstring; w is the part of the row that the component learns.
     """
     candidates, growth = mixture.candidates, mixture.growth
-    trial = mixture.components.trial[component]
-    copy = trial * (2 * growth.pairs + 1)
-    if missing is not None:
-        _set_units(tree, missing, cell, room.space.row[3])
+    proposal = mixture.components.proposal[component]
+    copy = proposal * (2 * growth.pairs + 1)
+    if observed is not None:
+        _set_units(tree, observed, cell, work.space.row[3])
     # The copy is scored before it learns the row; each pair is, too.
-    alone = _candidate_score(mixture, missing, whole, copy, X, i, room)
+    alone = _candidate_score(mixture, observed, complete, copy, X, i, work)
     for pair in range(growth.pairs):
-        if mixture.evidence[trial, pair] == -np.inf:
+        if mixture.evidence[proposal, pair] == -np.inf:
             continue
         first = copy + 1 + 2 * pair
         n, m = candidates.head.weight[first], candidates.head.weight[first + 1]
-        one = _candidate_score(mixture, missing, whole, first, X, i, room)
-        other = _candidate_score(mixture, missing, whole, first + 1, X, i, room)
+        one = _candidate_score(mixture, observed, complete, first, X, i, work)
+        other = _candidate_score(mixture, observed, complete, first + 1, X, i, work)
         one += math.log(n / (n + m))
         other += math.log(m / (n + m))
         high = max(one, other)
@@ -677,11 +677,11 @@ def _judge(tree, mixture, missing, whole, cell, component, X, i, w, room):
             both = high + math.log(math.exp(one - high) + math.exp(other - high))
             share = math.exp(one - both)
             if alone > -np.inf:
-                mixture.evidence[trial, pair] += w * (both - alone)
-        _learn_candidate(tree, mixture, missing, whole, cell, first, X, i, w * share, room)
+                mixture.evidence[proposal, pair] += w * (both - alone)
+        _learn_candidate(tree, mixture, observed, complete, cell, first, X, i, w * share, work)
         rest = w * (1.0 - share)
-        _learn_candidate(tree, mixture, missing, whole, cell, first + 1, X, i, rest, room)
-    _learn_candidate(tree, mixture, missing, whole, cell, copy, X, i, w, room)
+        _learn_candidate(tree, mixture, observed, complete, cell, first + 1, X, i, rest, work)
+    _learn_candidate(tree, mixture, observed, complete, cell, copy, X, i, w, work)
     components = mixture.components
     components.seen[component] += w
     worn = components.seen[component] >= 8.0 * max(30.0, 2.0 * growth.n_known)
@@ -689,37 +689,37 @@ def _judge(tree, mixture, missing, whole, cell, component, X, i, w, room):
 
 
 @exact
-def _set_units(tree, missing, cell, units):
+def _set_units(tree, observed, cell, units):
     """Write the variances of a class, which `log_density` takes for columns that are unknown."""
     for j in range(units.size):
-        units[j] = _class_variance(tree, missing, cell, j)
+        units[j] = _class_variance(tree, observed, cell, j)
 
 
 @exact
-def learn_mixture(tree, mixture, missing, leaf, cell, X, i, w, room):
+def learn_mixture(tree, mixture, observed, leaf, cell, X, i, w, work):
     """Learn a row of weight w; the cell's moments have learnt it already.
 
     Parameters
     ----------
     tree, mixture, missing, leaf, cell, X, i, w, room
         As in the module docstring. Capacity for one component has been reserved; ``X`` may hold NaN
-        only if ``missing`` is given.
+        only if ``observed`` is given.
 
     Returns
     -------
     bool
-        Whether `mist.engine.mixture_upkeep.tend` is to be called for the cell.
+        Whether `mist.engine.mixture_upkeep.on_cell_due` is to be called for the cell.
     """
     cells, components, own = mixture.cells, mixture.components, mixture.own
     growth = mixture.growth
-    shares, factors = room.shares, room.factors
-    whole = True if missing is None else is_whole(X, i)
+    shares, factors = work.shares, work.factors
+    complete = True if observed is None else is_complete(X, i)
     if cells.first[cell] < 0:
         component = new_component(mixture, cell)
-        if missing is not None:
-            forget_columns(missing.model.own, component)
+        if observed is not None:
+            forget_columns(observed.model.own, component)
     # All responsibilities are computed before any component learns. `shares` is in chain order.
-    n = _responsibilities(tree, mixture, missing, whole, cell, X, i, room)
+    n = _responsibilities(tree, mixture, observed, complete, cell, X, i, work)
     due = False
     k = 0
     component = cells.first[cell]
@@ -727,18 +727,18 @@ def learn_mixture(tree, mixture, missing, leaf, cell, X, i, w, room):
         share = shares[k]
         if share > LEAST_SHARE:
             part = share * w
-            if components.trial[component] >= 0:
-                _judge(tree, mixture, missing, whole, cell, component, X, i, part, room)
-            if missing is None:
+            if components.proposal[component] >= 0:
+                _judge(tree, mixture, observed, complete, cell, component, X, i, part, work)
+            if observed is None:
                 absorb(own, component, X, i, part, growth.n_numeric)
             else:
                 _learn_component(
-                    tree, mixture, missing, whole, leaf, cell, component, X, i, part, room
+                    tree, mixture, observed, complete, leaf, cell, component, X, i, part, work
                 )
             components.mass[component] += part
             components.log_mass[component] = math.log(components.mass[component])
             cells.total[cell] += part
-            opens = components.trial[component] < 0 and n < growth.most and growth.divides
+            opens = components.proposal[component] < 0 and n < growth.most and growth.divides
             if opens and components.mass[component] >= max(2.0 * growth.n_known, 30.0):
                 components.due[component] = 1
             due |= components.due[component] == 1
@@ -750,22 +750,22 @@ def learn_mixture(tree, mixture, missing, leaf, cell, X, i, w, room):
     weight = tree.leaves.weight[leaf]
     stale = weight >= (1.0 + growth.pool_pace) * mixture.fresh[leaf]
     stale |= tree.leaves.epoch[leaf] != tree.counters[EPOCH]
-    if missing is not None:
+    if observed is not None:
         for j in range(growth.n_numeric):
-            known = missing.leaf[leaf, j]
-            stale |= known > 0.0 and known >= 2.0 * missing.model.pooled[leaf, j]
+            known = observed.leaf[leaf, j]
+            stale |= known > 0.0 and known >= 2.0 * observed.model.pooled[leaf, j]
     if stale or weight <= growth.pool_always:
-        refresh_pool(tree, mixture, missing, leaf, factors)
+        refresh_pool(tree, mixture, observed, leaf, factors)
     # After the pool: the factors for predictions depend on it.
     component = cells.first[cell]
     while component >= 0:
         worn = own.head.weight[component] >= (1.0 + growth.own_pace) * own.head.fresh[component]
-        if missing is not None:
-            seen = missing.model.own
+        if observed is not None:
+            seen = observed.model.own
             worn |= seen.uneven[component] == 1 and has_news(seen, component)
         if worn:
-            _within(mixture, missing, cell, factors[0], factors[3])
-            _refresh_component(tree, mixture, missing, leaf, cell, component, factors)
+            _within(mixture, observed, cell, factors[0], factors[3])
+            _refresh_component(tree, mixture, observed, leaf, cell, component, factors)
         component = components.next[component]
     return due
 
@@ -780,47 +780,47 @@ def forget_columns(seen, g):
 
 
 @exact
-def _learn_component(tree, mixture, missing, whole, leaf, cell, component, X, i, w, room):
+def _learn_component(tree, mixture, observed, complete, leaf, cell, component, X, i, w, work):
     """Learn a row into a component where values may be missing.
 
     Parameters as in the module docstring.
     """
-    seen, own, a = missing.model.own, mixture.own, mixture.growth.n_numeric
-    if not whole:
+    seen, own, a = observed.model.own, mixture.own, mixture.growth.n_numeric
+    if not complete:
         seen.uneven[component] = 1
         if not seen.ready[component] and lacks_known(seen, component, X, i, a):
             seen.ready[component] = 1
-            _within(mixture, missing, cell, room.factors[0], room.factors[3])
+            _within(mixture, observed, cell, work.factors[0], work.factors[3])
             base = mixture.components.zeros[component]
-            _refresh_learner(tree, mixture, missing, cell, component, base, room.factors)
-    _absorb(own, seen, component, X, i, w, a, room.space)
+            _refresh_learner(tree, mixture, observed, cell, component, base, work.factors)
+    _absorb(own, seen, component, X, i, w, a, work.space)
 
 
 @exact
-def _responsibilities(tree, mixture, missing, whole, cell, X, i, room):
+def _responsibilities(tree, mixture, observed, complete, cell, X, i, work):
     """Write the probability of each component given the row; returns their number.
 
     Parameters as in the module docstring.
     """
     components, own, a = mixture.components, mixture.own, mixture.growth.n_numeric
-    n, shares = mixture.cells.n[cell], room.shares
+    n, shares = mixture.cells.n[cell], work.shares
     if n == 1:
         shares[0] = 1.0
         return n
-    if missing is not None:
-        _set_units(tree, missing, cell, room.space.row[3])
+    if observed is not None:
+        _set_units(tree, observed, cell, work.space.row[3])
     best = -np.inf
     component = mixture.cells.first[cell]
     for k in range(n):
         score = components.log_mass[component] + own.head.constant[component]
         slow = False
-        if missing is not None:
-            slow = not whole or missing.model.own.uneven[component] == 1
+        if observed is not None:
+            slow = not complete or observed.model.own.uneven[component] == 1
         if slow:
-            score = log_density(own, own.factor, score, component, X, i, a, room.space)
+            score = log_density(own, own.factor, score, component, X, i, a, work.space)
         else:
             score += binary_score(own.odds, component, X, i, a)
-            score -= 0.5 * distance(own.factor, own.mean, component, X, i, a, room.row, np.inf)
+            score -= 0.5 * distance(own.factor, own.mean, component, X, i, a, work.row, np.inf)
         shares[k] = _finite(score)
         best = max(best, shares[k])
         component = components.next[component]
@@ -841,21 +841,21 @@ def _responsibilities(tree, mixture, missing, whole, cell, X, i, room):
 
 
 @exact
-def mixture_score_missing(mixture, missing, whole, leaf, cell, X, i, room, need):
+def mixture_score_missing(mixture, observed, complete, leaf, cell, X, i, work, need):
     """`mixture_score` for rows, or models, with missing values.
 
     Parameters as in the module docstring, and ``need`` as in `mixture_score`.
     """
     components, own, a = mixture.components, mixture.own, mixture.growth.n_numeric
-    uneven = not whole
-    units, at = room.space.row[3], 0
+    uneven = not complete
+    units, at = work.space.row[3], 0
     component = mixture.cells.first[cell]
-    if missing is not None:
+    if observed is not None:
         while component >= 0:
-            uneven |= missing.model.own.uneven[component] == 1
+            uneven |= observed.model.own.uneven[component] == 1
             component = components.next[component]
     if not uneven:
-        return mixture_score(mixture, cell, X, i, room.row, need)
+        return mixture_score(mixture, cell, X, i, work.row, need)
     # Variances of all classes, for columns that a component does not know.
     for j in range(a):
         at += j
@@ -865,7 +865,7 @@ def mixture_score_missing(mixture, missing, whole, leaf, cell, X, i, room, need)
     component = mixture.cells.first[cell]
     while component >= 0:
         score = components.log_mass[component] + components.constant[component]
-        score = log_density(own, mixture.factor, score, component, X, i, a, room.space)
+        score = log_density(own, mixture.factor, score, component, X, i, a, work.space)
         if score > best:
             total = total * math.exp(best - score) + 1.0
             best = score

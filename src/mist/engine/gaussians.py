@@ -9,7 +9,7 @@ The functions share these parameters, with a numeric and b binary columns and p 
 
 gaussians, mean, m2, factor, odds
     A pool (`Gaussians`), or its arrays; a ``factor`` may come from elsewhere, shape (n, p).
-seen : Seen or None
+seen : GaussiansObserved or None
     Column weights of the pool; None as long as no value was missing.
 g : int
     Index of the Gaussian.
@@ -277,7 +277,7 @@ def binary_score(odds, g, X, i, n_numeric):
 # --- missing values ---------------------------------------------------------------------------
 
 
-class Seen(NamedTuple):
+class GaussiansObserved(NamedTuple):
     """Column weights of a pool of Gaussians, once a value was missing.
 
     An entry of ``m2`` is then the covariance times the geometric mean of both columns' weights,
@@ -291,10 +291,10 @@ class Seen(NamedTuple):
     ready: Any  # int64 (n,): 1: the factor can estimate missing values from the others
 
 
-def new_seen(head: Any, n_numeric: int, n_binary: int) -> Seen:
+def new_observed(head: Any, n_numeric: int, n_binary: int) -> GaussiansObserved:
     """Return the column weights of Gaussians that have learnt only rows without missing values."""
     n = len(head)
-    return Seen(
+    return GaussiansObserved(
         np.repeat(head.weight[:, None], n_numeric + n_binary, axis=1),
         np.repeat(head.fresh[:, None], n_numeric, axis=1),
         np.zeros((n, n_numeric)),
@@ -313,12 +313,12 @@ class Space(NamedTuple):
 
 
 @inlined
-def is_whole(X, i):
+def is_complete(X, i):
     """Whether a row has no missing value."""
-    whole = True
+    complete = True
     for j in range(X.shape[1]):
-        whole &= X[i, j] == X[i, j]
-    return whole
+        complete &= X[i, j] == X[i, j]
+    return complete
 
 
 @inlined
@@ -453,7 +453,7 @@ def absorb_seen(gaussians, seen, g, X, i, w, n_numeric, space):
     mean, m2, factor, weight = gaussians.mean, gaussians.m2, gaussians.factor, seen.weight
     deviation, step, part = space.row[0], space.row[1], space.row[2]
     n = 0
-    if not is_whole(X, i):
+    if not is_complete(X, i):
         _, _, n = marginal(factor, mean, g, X, i, n_numeric, space)
         _leftover(n, space)
     for j in range(n_numeric):

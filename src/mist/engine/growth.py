@@ -12,18 +12,18 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mist.engine import candidate_splits, thresholds
-from mist.engine.capacity import reserve_codes, reserve_missing
+from mist.engine.capacity import reserve_codes, reserve_observed
 from mist.engine.conformity import count_masses, reserve_classes
 from mist.engine.confseq import leaf_radius, noise
 from mist.engine.criterion import best_splits, most_gain, radius, squared_scale
-from mist.engine.driver import advance, answer
+from mist.engine.driver import run_until_request, serve_request
 from mist.engine.inheritance import split_leaf
 from mist.engine.leafmodel import kind_of
 from mist.engine.likelihood import LEAST_GAIN, likelihood_splits
 from mist.engine.precision import routing_thresholds
 from mist.engine.random import COLUMNS, uniform
-from mist.engine.row_loops import TEND, first_missing, predict_rows
-from mist.engine.state import N_LEARNT, N_LEAVES, NO_GLANCE, Glance, State
+from mist.engine.row_loops import CELL_DUE, first_missing, predict_rows
+from mist.engine.state import N_LEARNT, N_LEAVES, NO_SCREEN, ScreenParams, State
 
 Array = np.ndarray[Any, Any]
 
@@ -89,7 +89,7 @@ def learn(
     X: Array,
     codes: Array,
     weights: Array,
-    whole: bool,
+    complete: bool,
     ranks: Array,
     out: Array | None,
     shares: Array | None = None,
@@ -101,7 +101,7 @@ def learn(
 
     state, rule : State, SplitRule
         The model, which is changed in place, and its split rule.
-    whole : bool
+    complete : bool
         Whether ``X`` is known to hold no NaN.
     made : list of Split or None
         Receives the splits as they are made.
@@ -116,20 +116,20 @@ def learn(
         reserve_codes(state, len(ranks))
     if state.conformity is not None:
         reserve_classes(state, len(ranks))
-    glance = _glance(state, rule)
+    screen = _screen_params(state, rule)
     # Set only if it differs: a part that is set costs a new handle.
-    if glance != state.glance:
-        state.glance = glance
+    if screen != state.screen:
+        state.screen = screen
     row, n = 0, len(X)
-    trying = rule.split_test == "eprocess"
-    notes = candidate_splits.new_notes(n if trying else 0)
-    if not trying:
-        state.trials.clear()
+    eprocess = rule.split_test == "eprocess"
+    notes = candidate_splits.new_notes(n if eprocess else 0)
+    if not eprocess:
+        state.candidate_splits.clear()
     while row < n:
         # Until a NaN is learnt there are no column weights, and rows without NaN go through code
         # without missing values: `end` is the first row with a NaN.
         end = n
-        if state.missing is None and not whole:
+        if state.observed is None and not complete:
             hole = first_missing(X, row)
             if hole == row and weights[row] == 0:
                 # A row of weight 0 is not learnt, so it is no reason to start column weights.
@@ -138,16 +138,16 @@ def learn(
                 row += 1
                 continue
             if hole == row:
-                reserve_missing(state)
+                reserve_observed(state)
             elif hole > row:
                 end = hole
-        if state.missing is not None:
+        if state.observed is not None:
             with state.changing():
-                end = row + kind_of(state.model).meet(state, X[row:end], weights[row:end])
+                end = row + kind_of(state.model).before_batch(state, X[row:end], weights[row:end])
         # The loop returns at each request; `row` is the first row that is not learnt yet.
         while row < end:
             first = row
-            row, leaf = advance(
+            row, leaf = run_until_request(
                 state,
                 X[:end],
                 codes,
@@ -156,17 +156,17 @@ def learn(
                 ranks,
                 out,
                 shares,
-                notes if state.trials else None,
+                notes if state.candidate_splits else None,
             )
-            if state.trials:
+            if state.candidate_splits:
                 with state.changing():
                     candidate_splits.follow(state, X, codes, weights, ranks, notes, first, row)
             grow(state, rule, leaf, splits)
     return splits
 
 
-def _glance(state: State, rule: SplitRule) -> Glance:
-    """Parameters of the split screen; `NO_GLANCE` for rules that it does not cover."""
+def _screen_params(state: State, rule: SplitRule) -> ScreenParams:
+    """Parameters of the split screen; `NO_SCREEN` for rules that it does not cover."""
     by_class = _tests_by_class(rule)
     if not (
         rule.split_test == "gap"
@@ -175,9 +175,9 @@ def _glance(state: State, rule: SplitRule) -> Glance:
         and rule.max_features is None
         and by_class
     ):
-        return NO_GLANCE
+        return NO_SCREEN
     union = rule.bound == "mcdiarmid" and rule.union_bound
-    return Glance(
+    return ScreenParams(
         squared_scale(rule.bound),
         float(2 * state.n_features if union else 1),
         union,
@@ -206,18 +206,18 @@ def follow_up(state: State, rule: SplitRule, reason: int, detail: int, splits: l
     state, rule : State, SplitRule
         The model, which is changed in place, and its split rule.
     reason, detail : int
-        As `mist.engine.row_loops.run` returned them: `TEND` and a cell, or `ATTEMPT` and a leaf.
+        As the loop returned them: `CELL_DUE` and a cell, or `ATTEMPT` and a leaf.
     splits : list of Split
         Receives a split that was made.
     """
     tree = state.tree
-    if reason == TEND:
+    if reason == CELL_DUE:
         outdated = tree.cells.leaf[detail] < 0
     else:
-        tried = math.floor(tree.leaves.rows[detail] / state.options.grace_period)
+        tried = math.floor(tree.leaves.weight_seen[detail] / state.options.grace_period)
         outdated = tried <= tree.leaves.tried[detail]
     if not outdated:
-        grow(state, rule, answer(state, reason, detail), splits)
+        grow(state, rule, serve_request(state, reason, detail), splits)
 
 
 def split_where_due(state: State, rule: SplitRule, splits: list[Split]) -> None:
@@ -228,7 +228,7 @@ def split_where_due(state: State, rule: SplitRule, splits: list[Split]) -> None:
     """
     leaves = state.tree.leaves
     for leaf in range(int(state.tree.counters[N_LEAVES])):
-        if leaves.rows[leaf] // state.options.grace_period > leaves.tried[leaf]:
+        if leaves.weight_seen[leaf] // state.options.grace_period > leaves.tried[leaf]:
             grow(state, rule, leaf, splits)
             leaves = state.tree.leaves
 
@@ -248,17 +248,17 @@ def attempt(state: State, rule: SplitRule, leaf: int) -> Split | None:
     The steps go from cheap to costly: most attempts end before any gain is computed.
     """
     tree, leaves = state.tree, state.tree.leaves
-    rows = float(leaves["rows"][leaf])
+    rows = float(leaves["weight_seen"][leaf])
     leaves["tried"][leaf] = int(rows // state.options.grace_period)
     if rule.max_leaves is not None and tree.counters[N_LEAVES] >= rule.max_leaves:
-        state.trials.pop(leaf, None)
+        state.candidate_splits.pop(leaf, None)
         return None
     # Candidate splits: one of them wins, or they stay until their time is over.
-    if leaf in state.trials:
-        made = _end_of_trials(state, rule, leaf)
-        if made or rows - state.trials[leaf].opened < _PATIENCE * rule.rows_per_split:
+    if leaf in state.candidate_splits:
+        made = _end_of_candidates(state, rule, leaf)
+        if made or rows - state.candidate_splits[leaf].opened < _PATIENCE * rule.rows_per_split:
             return made
-    trying = rule.split_test == "eprocess"
+    eprocess = rule.split_test == "eprocess"
     scheduled = rule.split_test == "schedule"
     if scheduled and rows < rule.rows_per_split:
         return None
@@ -271,7 +271,7 @@ def attempt(state: State, rule: SplitRule, leaf: int) -> Split | None:
     # No gain, and so no gap, exceeds `most_gain`. With missing values the bound is not used.
     if (
         not (tie or by_likelihood)
-        and state.missing is None
+        and state.observed is None
         and most_gain(tree, cells, entropy) < eps
     ):
         return None
@@ -286,18 +286,20 @@ def attempt(state: State, rule: SplitRule, leaf: int) -> Split | None:
     else:
         best, second = best_splits(
             tree,
-            state.missing,
+            state.observed,
             state.sketch,
             cells,
             candidates,
             entropy,
-            scheduled or trying,
+            scheduled or eprocess,
             allowed,
             gains,
             places,
         )
-    if trying:
-        candidate_splits.open_batch(state, leaf, gains, places, rule.inheritance, rule.discount)
+    if eprocess:
+        candidate_splits.open_candidates(
+            state, leaf, gains, places, rule.inheritance, rule.discount
+        )
         return None
     _remember(leaves, leaf, gains, places, best)
     if best < 0:
@@ -306,7 +308,7 @@ def attempt(state: State, rule: SplitRule, leaf: int) -> Split | None:
     if rule.bound in CONFSEQ and not scheduled:
         eps = leaf_radius(
             tree,
-            state.missing,
+            state.observed,
             state.sketch,
             cells,
             state.options.n_numeric,
@@ -344,22 +346,22 @@ def _remember(leaves: Any, leaf: int, gains: Array, places: Array, best: int) ->
         leaves["best_at"][leaf], leaves["second_at"][leaf] = places[[best, second]]
 
 
-def _end_of_trials(state: State, rule: SplitRule, leaf: int) -> Split | None:
+def _end_of_candidates(state: State, rule: SplitRule, leaf: int) -> Split | None:
     """Split a leaf as the candidate split that has won, if there is one."""
-    trial = candidate_splits.winner(state.trials[leaf], rule.delta)
-    if trial is None:
+    candidate = candidate_splits.winner(state.candidate_splits[leaf], rule.delta)
+    if candidate is None:
         return None
-    leaves, nodes = state.tree.leaves, trial.state.tree.nodes
+    leaves, nodes = state.tree.leaves, candidate.state.tree.nodes
     made = Split(
         node=int(leaves["node"][leaf]),
         feature=int(nodes.feature[0]),
         threshold=float(nodes.threshold[0]),
-        rows=float(leaves["rows"][leaf]),
-        gain=trial.gain,
+        rows=float(leaves["weight_seen"][leaf]),
+        gain=candidate.gain,
         radius=0.0,
         seen=int(state.tree.counters[N_LEARNT]),
     )
-    candidate_splits.promote(state, leaf, trial)
+    candidate_splits.promote(state, leaf, candidate)
     return made
 
 
@@ -425,4 +427,4 @@ def _candidates(state: State, rule: SplitRule, leaf: int, cells: Array) -> Array
         seed = state.options.seed
         m = rule.n_thresholds
         return thresholds.sampled(state.tree, state.sketch, cells, m, seed, node, tried)
-    return thresholds.median_candidates(state.tree, state.missing, state.sketch, cells, n_numeric)
+    return thresholds.median_candidates(state.tree, state.observed, state.sketch, cells, n_numeric)

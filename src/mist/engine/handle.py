@@ -96,20 +96,20 @@ class Layout:
         context = cpu_target.target_context
         self.type = Address(value)
         self.words = -(-context.get_abi_sizeof(context.get_data_type(value)) // WORD)
-        self.lay_out = _lay_out.whole.compile((self.type, value))
+        self.lay_out = _lay_out.standalone.compile((self.type, value))
         self.entries: dict[Any, Any] = {}
 
     def entry(self, function: Any, arguments: tuple[Any, ...]) -> Any:
         """The entry point of a compiled function that takes a handle before its other arguments."""
         key = (function, *map(kind_of_value, arguments))
         if key not in self.entries:
-            self.entries[key] = function.whole.compile(self._types(arguments))
+            self.entries[key] = function.standalone.compile(self._types(arguments))
         return self.entries[key]
 
     def address(self, function: Any, arguments: tuple[Any, ...]) -> int:
         """Address of such a function, for compiled code that is not linked with it."""
         self.entry(function, arguments)
-        made = function.whole.overloads[self._types(arguments)]
+        made = function.standalone.overloads[self._types(arguments)]
         return int(made.library.get_pointer_to_function(made.fndesc.llvm_func_name))
 
     def _types(self, arguments: tuple[Any, ...]) -> tuple[Any, ...]:

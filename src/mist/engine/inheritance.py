@@ -134,7 +134,7 @@ def split_leaf(
     # not freed before the children have inherited from them.
     reserve_nodes(state)
     reserve_cells(state, 2 * int(state.tree.leaves.n_cells[leaf]))
-    tree, missing, sketch = state.tree, state.missing, state.sketch
+    tree, observed, sketch = state.tree, state.observed, state.sketch
     cells, nodes, stats = tree.cells, tree.nodes, tree.stats
     parents = leaf_cells(tree, leaf)
     node = int(tree.leaves.node[leaf])
@@ -143,7 +143,7 @@ def split_leaf(
     nodes.left[node], nodes.right[node], nodes.leaf[node] = left, right, -1
 
     weight = cells.weight[parents]
-    seen = weight if missing is None else missing.cell[parents, feature]
+    seen = weight if observed is None else observed.cell[parents, feature]
     mean = stats[parents, MEAN, feature]
     variance = np.divide(stats[parents, M2, feature], seen, out=np.zeros_like(mean), where=seen > 0)
     numeric = feature < state.options.n_numeric
@@ -164,35 +164,35 @@ def split_leaf(
         arrived = known[side] + unknown
         enough = (arrived if together else discount * arrived) >= LEAST_MASS
         kept = np.flatnonzero(enough) if inheritance else np.zeros(0, dtype=np.intp)
-        orphan = kept.size == 0
+        prior_only = kept.size == 0
         # The left child takes over the record of the leaf.
         if side == 0:
             slot = leaf
-            clear_leaf(tree, slot, child, orphan)
+            clear_leaf(tree, slot, child, prior_only)
         else:
-            slot = new_leaf(tree, child, orphan)
-        kind_of(state.model).begin(state, slot)
-        if missing is not None:
-            missing.leaf[slot] = 0.0
+            slot = new_leaf(tree, child, prior_only)
+        kind_of(state.model).reset_leaf(state, slot)
+        if observed is not None:
+            observed.leaf[slot] = 0.0
         # Nothing worth inheriting: the child is prior-only until its first row comes.
-        if orphan:
-            born = append_cells(tree, slot, cells.code[parents])
-            cells.weight[born] = weight
-            cells.mass[born] = cells.mass[parents]
-            if missing is not None:
-                missing.cell[born] = 0.0
+        if prior_only:
+            children = append_cells(tree, slot, cells.code[parents])
+            cells.weight[children] = weight
+            cells.mass[children] = cells.mass[parents]
+            if observed is not None:
+                observed.cell[children] = 0.0
             continue
         old = parents[kept]
-        born = append_cells(tree, slot, cells.code[old])
+        children = append_cells(tree, slot, cells.code[old])
         inherited = discount * arrived[kept]
         ratio = inherited / weight[kept]
         own = discount * known[side][kept]
-        cells.weight[born] = inherited
+        cells.weight[children] = inherited
         # With "joint" masses are not discounted: that would make old classes improbable.
         share = arrived[kept] / weight[kept] if together else ratio
-        cells.mass[born] = cells.mass[old] * share
-        stats[born, MEAN] = stats[old, MEAN]
-        stats[born, M2] = stats[old, M2] * ratio[:, None]
+        cells.mass[children] = cells.mass[old] * share
+        stats[children, MEAN] = stats[old, MEAN]
+        stats[children, M2] = stats[old, M2] * ratio[:, None]
         if numeric:
             new_mean, new_variance = mean[kept], variance[kept]
             if inheritance != "mass":
@@ -201,21 +201,21 @@ def split_leaf(
                 new_mean = _sketch_means(tree, sketch, old, feature, v, side, new_mean)
         else:
             new_mean, new_variance = np.full(kept.size, float(side)), np.zeros(kept.size)
-        if missing is not None:
-            missing.cell[born] = missing.cell[old] * ratio[:, None]
-            missing.cell[born, feature] = own
-            missing.leaf[slot] = missing.cell[born].sum(axis=0)
-        stats[born, MEAN, feature] = np.where(own > 0, new_mean, 0.0)
-        stats[born, M2, feature] = np.where(own > 0, new_variance, 0.0) * own
+        if observed is not None:
+            observed.cell[children] = observed.cell[old] * ratio[:, None]
+            observed.cell[children, feature] = own
+            observed.leaf[slot] = observed.cell[children].sum(axis=0)
+        stats[children, MEAN, feature] = np.where(own > 0, new_mean, 0.0)
+        stats[children, M2, feature] = np.where(own > 0, new_variance, 0.0) * own
         this = Side(feature, v, side == 0, to_this_side)
         if together:
-            joint.inherit(state, slot, old, born, this)
+            joint.inherit(state, slot, old, children, this)
         else:
-            kind_of(state.model).inherit(state, old, born, this, None)
+            kind_of(state.model).inherit(state, old, children, this, None)
         # Summed only now: the leaf model may have changed the moments.
-        tree.leaves.weight[slot] = cells.weight[born].sum()
-        tree.spread[slot] = stats[born, M2].sum(axis=0)
-        nodes.mass[child] = cells.mass[born].sum()
+        tree.leaves.weight[slot] = cells.weight[children].sum()
+        tree.spread[slot] = stats[children, M2].sum(axis=0)
+        nodes.mass[child] = cells.mass[children].sum()
         kind_of(state.model).refresh(state, slot)
     give_back(state, parents)
 

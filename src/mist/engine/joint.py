@@ -16,7 +16,7 @@ import numpy as np
 
 from mist.engine import kll
 from mist.engine.compiled import allocating, exact
-from mist.engine.leafmodel import Side, kind_of, view_of
+from mist.engine.leafmodel import Side, kind_of, sorted_columns_of
 from mist.engine.moments import seen, variances
 from mist.engine.state import HIGH, LOW, M2, MEAN, TOTALS, State
 
@@ -29,7 +29,7 @@ LEAST_REST = 1e-6
 Array = np.ndarray[Any, Any]
 
 
-def inherit(state: State, slot: int, parents: Array, born: Array, side: Side) -> None:
+def inherit(state: State, slot: int, parents: Array, children: Array, side: Side) -> None:
     """Adjust numeric columns of new cells to the split column, and give them their sketches.
 
     Parameters
@@ -39,23 +39,23 @@ def inherit(state: State, slot: int, parents: Array, born: Array, side: Side) ->
         truncated Gaussian, are already set.
     slot : int
         The leaf of the new cells.
-    parents, born : ndarray of int
+    parents, children : ndarray of int
         Detached cells, and the cells that inherit from them.
     side : Side
         The side of the split on which the new cells are.
     """
 
-    def told(parent: int) -> tuple[float, float] | None:
+    def conditional(parent: int) -> tuple[float, float] | None:
         numeric = side.feature < state.options.n_numeric
         return side_moments(state, parent, side) if numeric else None
 
-    kind_of(state.model).inherit(state, parents, born, side, told)
-    for parent, cell in zip(parents.tolist(), born.tolist(), strict=True):
+    kind_of(state.model).inherit(state, parents, children, side, conditional)
+    for parent, cell in zip(parents.tolist(), children.tolist(), strict=True):
         inherit_sketch(state, slot, parent, cell, side)
 
 
 def follow(
-    state: State, parent: int, cell: int, side: Side, told: tuple[float, float] | None
+    state: State, parent: int, cell: int, side: Side, conditional: tuple[float, float] | None
 ) -> None:
     """Change the moments of a cell, and its products of deviations, with the split column.
 
@@ -67,26 +67,26 @@ def follow(
         A detached cell, and the cell that inherits from it.
     side : Side
         The side of the split on which the new cell is.
-    told : (float, float) or None
+    conditional : (float, float) or None
         Conditional mean and variance of the split column; None keeps those that the cell has.
     """
     numeric = side.feature < state.options.n_numeric
     if numeric and state.options.products and seen(state, cell)[side.feature] > 0.0:
-        _follow_products(state, parent, cell, side.feature, told)
+        _follow_products(state, parent, cell, side.feature, conditional)
     else:
         cells, products = state.tree.cells, state.tree.products
         products[cell] = products[parent] * (cells.weight[cell] / cells.weight[parent])
 
 
 def _follow_products(
-    state: State, parent: int, cell: int, feature: int, told: tuple[float, float] | None
+    state: State, parent: int, cell: int, feature: int, conditional: tuple[float, float] | None
 ) -> None:
     """`follow` where the split column is numeric and the cell has products and values of it."""
     tree, a = state.tree, state.options.n_numeric
     weight = tree.cells.weight[cell]
     weights = seen(state, cell)
     # Without conditional moments the split column keeps those of the truncated Gaussian.
-    at, variance = told or (tree.stats[cell, MEAN, feature], variances(state, cell)[feature])
+    at, variance = conditional or (tree.stats[cell, MEAN, feature], variances(state, cell)[feature])
     mean = tree.stats[parent, MEAN, :a]
     mean, S = condition(mean, class_covariance(state, parent), feature, float(at), variance)
     known = weights > 0.0
@@ -209,7 +209,7 @@ def inherit_sketch(state: State, slot: int, parent: int, cell: int, side: Side) 
             ends[LOW, feature] = points[own > 0.0, feature].min()
         if not own.any():
             ends[:, feature] = np.inf, -np.inf
-        unknown[feature] = 0.0 if state.missing is None else _unknown_share(state, cell, feature)
+        unknown[feature] = 0.0 if state.observed is None else _unknown_share(state, cell, feature)
     total = weights.sum() * (cells.weight[cell] / cells.weight[parent])
     level = 0
     # The lowest level on which a sketch may hold so many points.
@@ -220,7 +220,7 @@ def inherit_sketch(state: State, slot: int, parent: int, cell: int, side: Side) 
     lacking = kll.block_lacking(tree, state.sketch, m)
     if lacking > 0:
         kll.reserve_items(state, lacking)
-    kll.fill(tree, state.sketch, view_of(state.model), cell, rows, level)
+    kll.fill(tree, state.sketch, sorted_columns_of(state.model), cell, rows, level)
     state.sketch.ends[cell] = ends
     tree.leaves.sketched[slot] += 1
 
@@ -264,8 +264,8 @@ def weigh_by_side(points, weights, mean, covariance, variance, feature, v, left)
 
 def _unknown_share(state: State, cell: int, feature: int) -> float:
     """Share of a cell's weight without a value in a column."""
-    assert state.missing is not None
-    return float(1.0 - state.missing.cell[cell, feature] / state.tree.cells.weight[cell])
+    assert state.observed is not None
+    return float(1.0 - state.observed.cell[cell, feature] / state.tree.cells.weight[cell])
 
 
 def points_of(state: State, cell: int) -> tuple[Array, Array]:

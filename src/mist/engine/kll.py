@@ -20,7 +20,7 @@ The functions share these parameters:
 
 tree, sketch, cells
     `mist.engine.state.Tree` and `Sketch`, and ``tree.cells``.
-view : mist.engine.sorted_columns.View or None
+sorted_columns : mist.engine.sorted_columns.SortedColumns or None
     The sorted columns of the sketches, which are kept up to date with them.
 cell, j : int
     Index of the cell, and of the numeric column.
@@ -39,11 +39,12 @@ from __future__ import annotations
 import numpy as np
 
 from mist.engine.compiled import exact, inlined
-from mist.engine.leafmodel import kind_of, view_of
+from mist.engine.leafmodel import kind_of, sorted_columns_of
 from mist.engine.precision import stored
 from mist.engine.random import COMPACTION, draw
 from mist.engine.sorted_columns import add_sorted, fill_sorted, halve_sorted, move_sorted
 from mist.engine.state import (
+    BLOCK_SIZES,
     CAPS,
     FIRST_BLOCK,
     HIGH,
@@ -52,7 +53,6 @@ from mist.engine.state import (
     LOW,
     N_HELD,
     N_ITEMS,
-    ROOMS,
     TOTALS,
     State,
 )
@@ -72,19 +72,19 @@ def copies_bits(copies):
 
 
 @exact
-def _room_for(sketch, n_rows):
+def _size_class_for(sketch, n_rows):
     """Index of the smallest block size that holds so many rows."""
-    room = 0
-    while sketch.plan[ROOMS, room] < n_rows:
-        room += 1
-    return room
+    size_class = 0
+    while sketch.plan[BLOCK_SIZES, size_class] < n_rows:
+        size_class += 1
+    return size_class
 
 
 @exact
 def block_lacking(tree, sketch, n_rows):
     """Pool rows that must be reserved before a block for so many rows can be taken; 0: none."""
-    room = _room_for(sketch, n_rows)
-    rows = sketch.plan[ROOMS, room]
+    size_class = _size_class_for(sketch, n_rows)
+    rows = sketch.plan[BLOCK_SIZES, size_class]
     counters, held = tree.counters, tree.counters[N_HELD]
     if counters[N_ITEMS] + rows <= len(sketch.items):
         return 0
@@ -104,7 +104,7 @@ def rows_lacking(tree, sketch, cell, copies):
     has_block = cell >= 0 and tree.cells.start[cell] >= 0
     if has_block:
         need += tree.cells.used[cell]
-        if need <= sketch.plan[ROOMS, tree.cells.room[cell]]:
+        if need <= sketch.plan[BLOCK_SIZES, tree.cells.size_class[cell]]:
             return 0
     lacking = block_lacking(tree, sketch, need)
     return -1 if has_block and lacking > 0 else lacking
@@ -140,14 +140,14 @@ def _remove_block(tree, cell):
 
 
 @exact
-def _take_block(tree, sketch, view, room):
+def _take_block(tree, sketch, sorted_columns, size_class):
     """First row of a new block at the end of the pool; all other blocks may have been moved.
 
     The block is not in the chain yet, so a `gather` in here does not see it.
     """
-    counters, rows = tree.counters, sketch.plan[ROOMS, room]
+    counters, rows = tree.counters, sketch.plan[BLOCK_SIZES, size_class]
     if counters[N_ITEMS] + rows > len(sketch.items):
-        gather(tree, sketch, view, sketch.items, view, True, -1)
+        gather(tree, sketch, sorted_columns, sketch.items, sorted_columns, True, -1)
     start = counters[N_ITEMS]
     counters[N_ITEMS] += rows
     counters[N_HELD] += rows
@@ -155,7 +155,7 @@ def _take_block(tree, sketch, view, room):
 
 
 @exact
-def gather(tree, sketch, view, items, new_view, inside, growing):
+def gather(tree, sketch, sorted_columns, items, new_view, inside, growing):
     """Move all blocks together, so that no free rows are left between them.
 
     Parameters
@@ -164,29 +164,29 @@ def gather(tree, sketch, view, items, new_view, inside, growing):
         As in the module docstring.
     items : float array, shape (rows, n_numeric)
         Receives the blocks.
-    new_view : View or None
+    new_view : SortedColumns or None
         Receives their sorted columns.
     inside : bool
         Whether ``items`` and ``new_view`` are the arrays that the sketches have now.
     growing : int
         A cell that gets a block of the next size, in another pool only; -1 for none.
     """
-    cells, counters, rooms = tree.cells, tree.counters, sketch.plan[ROOMS]
+    cells, counters, block_sizes = tree.cells, tree.counters, sketch.plan[BLOCK_SIZES]
     at, cell = np.int64(0), counters[FIRST_BLOCK]
     # In the order of the pool `at` never exceeds the start of the next block, so that moving inside
     # the pool overwrites no row that is still to be read. A block that grows would break that.
     while cell >= 0:
         start = cells.start[cell]
         if cell == growing:
-            cells.room[cell] += 1
+            cells.size_class[cell] += 1
         if not (inside and start == at):
             for k in range(cells.used[cell]):
                 for j in range(items.shape[1]):
                     items[at + k, j] = sketch.items[start + k, j]
-            if view is not None:
-                move_sorted(view, new_view, start, at, cells.used[cell])
+            if sorted_columns is not None:
+                move_sorted(sorted_columns, new_view, start, at, cells.used[cell])
             cells.start[cell] = at
-        at += rooms[cells.room[cell]]
+        at += block_sizes[cells.size_class[cell]]
         cell = np.int64(cells.behind[cell])
     counters[N_ITEMS] = at
     counters[N_HELD] = at
@@ -209,23 +209,31 @@ def _enlarge_pool(state: State, n_rows: int, cell: int) -> None:
     # `gather` leaves no gaps: the new pool needs what the blocks hold, plus some spare rows.
     held, d = int(state.tree.counters[N_HELD]) + n_rows, sketch.items.shape[1]
     if cell >= 0:
-        room = state.tree.cells.room[cell]
-        held += int(sketch.plan[ROOMS, room + 1] - sketch.plan[ROOMS, room])
+        size_class = state.tree.cells.size_class[cell]
+        held += int(sketch.plan[BLOCK_SIZES, size_class + 1] - sketch.plan[BLOCK_SIZES, size_class])
     spare = min(SPARE_ROWS, SPARE_BYTES // (d * sketch.items.itemsize))
     n = held + max(held // 4, spare)
     items = np.zeros((n, d), sketch.items.dtype)
     model = kind_of(state.model).with_pool(state.model, n)
-    gather(state.tree, sketch, view_of(state.model), items, view_of(model), False, cell)
+    gather(
+        state.tree,
+        sketch,
+        sorted_columns_of(state.model),
+        items,
+        sorted_columns_of(model),
+        False,
+        cell,
+    )
     state.sketch, state.model = sketch._replace(items=items), model
 
 
 @exact
-def new_sketch(tree, sketch, view, cell, n_rows):
+def new_sketch(tree, sketch, sorted_columns, cell, n_rows):
     """Give a cell an empty sketch with a block for so many rows; they must have been reserved."""
     cells = tree.cells
-    room = _room_for(sketch, n_rows)
-    cells.start[cell] = _take_block(tree, sketch, view, room)
-    cells.room[cell] = room
+    size_class = _size_class_for(sketch, n_rows)
+    cells.start[cell] = _take_block(tree, sketch, sorted_columns, size_class)
+    cells.size_class[cell] = size_class
     _append_block(tree, cell)
     cells.used[cell] = 0
     cells.levels[cell] = 1
@@ -234,12 +242,12 @@ def new_sketch(tree, sketch, view, cell, n_rows):
     sketch.sizes[cell, :] = 0
     sketch.ends[cell, LOW] = np.inf
     sketch.ends[cell, HIGH] = -np.inf
-    if view is not None:
-        view.count[cell, :] = 0
+    if sorted_columns is not None:
+        sorted_columns.count[cell, :] = 0
 
 
 @exact
-def fill(tree, sketch, view, cell, rows, level):
+def fill(tree, sketch, sorted_columns, cell, rows, level):
     """Give a cell a sketch whose rows are all of one level; the caller sets the ends.
 
     Parameters
@@ -251,7 +259,7 @@ def fill(tree, sketch, view, cell, rows, level):
         Each row represents 2**level rows.
     """
     cells, m = tree.cells, len(rows)
-    new_sketch(tree, sketch, view, cell, m)
+    new_sketch(tree, sketch, sorted_columns, cell, m)
     start = cells.start[cell]
     for k in range(m):
         for j in range(rows.shape[1]):
@@ -259,8 +267,8 @@ def fill(tree, sketch, view, cell, rows, level):
     cells.used[cell] = m
     cells.levels[cell] = level + 1
     sketch.sizes[cell, level] = m
-    if view is not None:
-        fill_sorted(view, cell, start, rows, 2.0**level)
+    if sorted_columns is not None:
+        fill_sorted(sorted_columns, cell, start, rows, 2.0**level)
 
 
 @exact
@@ -268,33 +276,33 @@ def free_sketch(tree, sketch, cell):
     """Take a cell's sketch away; its pool rows are used again after the next `gather`."""
     cells = tree.cells
     if cells.start[cell] >= 0:
-        tree.counters[N_HELD] -= sketch.plan[ROOMS, cells.room[cell]]
+        tree.counters[N_HELD] -= sketch.plan[BLOCK_SIZES, cells.size_class[cell]]
         _remove_block(tree, cell)
         cells.start[cell] = -1
 
 
 @exact
-def _widen(tree, sketch, view, cell, n_rows):
+def _widen(tree, sketch, sorted_columns, cell, n_rows):
     """Move a cell's sketch to a block for ``n_rows`` rows; they must have been reserved."""
     cells, d = tree.cells, sketch.ends.shape[2]
-    room = _room_for(sketch, n_rows)
-    start = _take_block(tree, sketch, view, room)
+    size_class = _size_class_for(sketch, n_rows)
+    start = _take_block(tree, sketch, sorted_columns, size_class)
     old_start = cells.start[cell]  # read after `_take_block`, which may move blocks
-    old = sketch.plan[ROOMS, cells.room[cell]]
+    old = sketch.plan[BLOCK_SIZES, cells.size_class[cell]]
     for k in range(cells.used[cell]):
         for j in range(d):
             sketch.items[start + k, j] = sketch.items[old_start + k, j]
-    if view is not None:
-        move_sorted(view, view, old_start, start, cells.used[cell])
+    if sorted_columns is not None:
+        move_sorted(sorted_columns, sorted_columns, old_start, start, cells.used[cell])
     tree.counters[N_HELD] -= old
     _remove_block(tree, cell)
     _append_block(tree, cell)
     cells.start[cell] = start
-    cells.room[cell] = room
+    cells.size_class[cell] = size_class
 
 
 @inlined
-def update(tree, sketch, view, room, cell, X, i, copies, seed, node, code):
+def update(tree, sketch, sorted_columns, work, cell, X, i, copies, seed, node, code):
     """Learn so many copies of a row: for each binary digit 1 of the number, one row on that level.
 
     Parameters as in the module docstring, and
@@ -306,8 +314,8 @@ def update(tree, sketch, view, room, cell, X, i, copies, seed, node, code):
     """
     cells, d = tree.cells, sketch.ends.shape[2]
     need = cells.used[cell] + copies_bits(copies)
-    if need > sketch.plan[ROOMS, cells.room[cell]]:
-        _widen(tree, sketch, view, cell, need)
+    if need > sketch.plan[BLOCK_SIZES, cells.size_class[cell]]:
+        _widen(tree, sketch, sorted_columns, cell, need)
     ends = sketch.ends
     for j in range(d):
         # Comparisons with NaN are false, so a missing value changes neither end.
@@ -317,16 +325,16 @@ def update(tree, sketch, view, room, cell, X, i, copies, seed, node, code):
     level = np.int64(0)  # not a literal, for which everything below would be compiled again
     while copies > 0:
         if copies & 1:
-            _insert(cells, sketch, view, room, cell, X, i, level)
+            _insert(cells, sketch, sorted_columns, work, cell, X, i, level)
             # `used` never exceeds what `copies_bits` has counted: a compaction only reduces it.
             while cells.used[cell] >= sketch.plan[TOTALS, cells.levels[cell]]:
-                _compact(cells, sketch, view, cell, seed, node, code)
+                _compact(cells, sketch, sorted_columns, cell, seed, node, code)
         copies >>= 1
         level += 1
 
 
 @inlined
-def _insert(cells, sketch, view, room, cell, X, i, level):
+def _insert(cells, sketch, sorted_columns, work, cell, X, i, level):
     """Add one row to a level. Parameters as in `update`; ``level`` is an int64 >= 0."""
     items, d = sketch.items, sketch.ends.shape[2]
     cells.levels[cell] = max(cells.levels[cell], level + 1)
@@ -345,13 +353,13 @@ def _insert(cells, sketch, view, room, cell, X, i, level):
         merge_columns(items, at - sketch.sizes[cell, level], sketch.sizes[cell, level], 1)
     cells.used[cell] = used + 1
     sketch.sizes[cell, level] += 1
-    if view is not None:
+    if sorted_columns is not None:
         start = cells.start[cell]
-        add_sorted(view, cell, start, used, X, i, 2.0**level, room.bounds, room.found)
+        add_sorted(sorted_columns, cell, start, used, X, i, 2.0**level, work.bounds, work.found)
 
 
 @exact
-def _compact(cells, sketch, view, cell, seed, node, code):
+def _compact(cells, sketch, sorted_columns, cell, seed, node, code):
     """Halve the lowest full level: every second row moves to the level above.
 
     Parameters as in the module docstring. No row rises from level ``LEVELS - 1``: half of its rows
@@ -392,8 +400,8 @@ def _compact(cells, sketch, view, cell, seed, node, code):
     else:
         sizes[cell, level] = half + odd
     cells.used[cell] = used - half
-    if view is not None:
-        halve_sorted(view, cell, cells.start[cell], used, 2.0**level, bit, half, rises)
+    if sorted_columns is not None:
+        halve_sorted(sorted_columns, cell, cells.start[cell], used, 2.0**level, bit, half, rises)
 
 
 @exact

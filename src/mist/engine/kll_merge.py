@@ -17,7 +17,7 @@ import numpy as np
 
 from mist.engine import kll
 from mist.engine.kll import reserve_items
-from mist.engine.leafmodel import view_of
+from mist.engine.leafmodel import sorted_columns_of
 from mist.engine.random import COMPACTION, draw
 from mist.engine.state import CAPS, HIGH, LEVELS, LOW, TOTALS, State
 
@@ -147,17 +147,17 @@ def _write(state: State, cell: int, levels: list[Array]) -> None:
     if lacking > 0:
         reserve_items(state, lacking)
     # Read after `reserve_items`, which replaces the sketch and the sorted columns.
-    tree, sketch, view = state.tree, state.sketch, view_of(state.model)
-    kll.new_sketch(tree, sketch, view, cell, len(rows))
+    tree, sketch, sorted_columns = state.tree, state.sketch, sorted_columns_of(state.model)
+    kll.new_sketch(tree, sketch, sorted_columns, cell, len(rows))
     at = slice(int(tree.cells.start[cell]), int(tree.cells.start[cell]) + len(rows))
     sketch.items[at] = rows
     tree.cells.used[cell], tree.cells.levels[cell] = len(rows), len(levels)
     sketch.sizes[cell, : len(levels)] = [len(level) for level in levels]
     # The sorted columns are made from all rows of the block.
-    if view is not None:
+    if sorted_columns is not None:
         sizes = [len(level) for level in levels[::-1]]
         weights = np.repeat(2.0 ** np.arange(len(levels))[::-1], sizes)
         order = np.argsort(rows, axis=0, kind="stable")
-        view.values[at] = np.take_along_axis(rows, order, axis=0)
-        view.mass[at] = np.cumsum(weights[order], axis=0)
-        view.count[cell] = np.count_nonzero(rows < np.inf, axis=0)
+        sorted_columns.values[at] = np.take_along_axis(rows, order, axis=0)
+        sorted_columns.mass[at] = np.cumsum(weights[order], axis=0)
+        sorted_columns.count[cell] = np.count_nonzero(rows < np.inf, axis=0)

@@ -9,14 +9,14 @@ import numpy as np
 from mist.engine import kll
 from mist.engine.capacity import new_state, reserve_cells
 from mist.engine.kll import reserve_items
-from mist.engine.leafmodel import kind_of, view_of
+from mist.engine.leafmodel import kind_of, sorted_columns_of
 from mist.engine.state import (
+    BLOCK_SIZES,
     CAPS,
     EPOCH,
     N_CONSTANT,
     N_LEARNT,
-    ROOMS,
-    Missing,
+    ObservedWeights,
     State,
     append_cells,
     leaf_cells,
@@ -24,7 +24,7 @@ from mist.engine.state import (
 
 Array = np.ndarray[Any, Any]
 
-_OF_LEAF = ("rows", "weight", "clock", "refresh_at", "epoch", "sketched", "orphan")
+_OF_LEAF = ("weight_seen", "weight", "n_updates", "refresh_at", "epoch", "sketched", "prior_only")
 _OF_CELL = ("weight", "mass", "count", "norm", "steps")
 _OF_SKETCH = ("used", "levels", "flips", "median_at")
 
@@ -50,24 +50,24 @@ def one_leaf_state(state: State, leaf: int) -> State:
     d = state.n_features
     size = None if state.sketch is None else int(state.sketch.plan[CAPS, 0])
     out = new_state(d, state.options, size, kind_of(state.model))
-    kind_of(out.model).adapt(out, state)
+    kind_of(out.model).copy_settings(out, state)
     out.tree.nodes.mass[0] = state.tree.nodes.mass[0]
     out.tree.scale[:] = state.tree.scale
     shared = [EPOCH, N_CONSTANT, N_LEARNT]
     out.tree.counters[shared] = state.tree.counters[shared]
     out.tree = out.tree._replace(totals=state.tree.totals.copy())
-    if state.missing is not None:
-        out.missing = Missing(
+    if state.observed is not None:
+        out.observed = ObservedWeights(
             cell=np.zeros((len(out.tree.cells), d)),
             leaf=np.zeros((1, d)),
-            scale=state.missing.scale.copy(),
-            model=kind_of(out.model).missing(out),
+            scale=state.observed.scale.copy(),
+            model=kind_of(out.model).observed(out),
         )
-    copy_leaf(state, leaf, out, 0, with_trials=False)
+    copy_leaf(state, leaf, out, 0, with_proposals=False)
     return out
 
 
-def copy_leaf(source: State, leaf: int, target: State, slot: int, *, with_trials: bool) -> None:
+def copy_leaf(source: State, leaf: int, target: State, slot: int, *, with_proposals: bool) -> None:
     """Copy all that a leaf holds to an empty leaf of another state.
 
     Parameters
@@ -81,7 +81,7 @@ def copy_leaf(source: State, leaf: int, target: State, slot: int, *, with_trials
         source are; changed in place.
     slot : int
         Index in ``target.tree.leaves`` of a leaf without cells.
-    with_trials : bool
+    with_proposals : bool
         Whether the proposals of mixture components are copied.
     """
     olds = leaf_cells(source.tree, leaf)
@@ -96,16 +96,16 @@ def copy_leaf(source: State, leaf: int, target: State, slot: int, *, with_trials
     tree.spread[slot] = old_tree.spread[leaf]
     tree.stats[news] = old_tree.stats[olds]
     tree.products[news] = old_tree.products[olds]
-    if target.missing is not None:
-        assert source.missing is not None
-        target.missing.cell[news] = source.missing.cell[olds]
-        target.missing.leaf[slot] = source.missing.leaf[leaf]
+    if target.observed is not None:
+        assert source.observed is not None
+        target.observed.cell[news] = source.observed.cell[olds]
+        target.observed.leaf[slot] = source.observed.leaf[leaf]
     kind_of(target.model).copy_leaf(source, leaf, target, slot)
     for old, new in zip(olds.tolist(), news.tolist(), strict=True):
         # The sketch first: the leaf model copies its sorted columns into the block.
         if target.sketch is not None and old_tree.cells.start[old] >= 0:
             _copy_sketch(source, old, target, new)
-        kind_of(target.model).copy_cell(source, old, target, new, with_trials=with_trials)
+        kind_of(target.model).copy_cell(source, old, target, new, with_proposals=with_proposals)
 
 
 def _copy_sketch(source: State, old: int, target: State, new: int) -> None:
@@ -114,11 +114,11 @@ def _copy_sketch(source: State, old: int, target: State, new: int) -> None:
     assert target.sketch is not None
     olds = source.tree.cells
     # A block of the same size: it is copied in full below.
-    size = int(source.sketch.plan[ROOMS, olds.room[old]])
+    size = int(source.sketch.plan[BLOCK_SIZES, olds.size_class[old]])
     lacking = kll.block_lacking(target.tree, target.sketch, size)
     if lacking > 0:
         reserve_items(target, lacking)
-    kll.new_sketch(target.tree, target.sketch, view_of(target.model), new, size)
+    kll.new_sketch(target.tree, target.sketch, sorted_columns_of(target.model), new, size)
     cells = target.tree.cells
     for name in _OF_SKETCH:
         cells[name][new] = olds[name][old]

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from mist.engine.leafmodel import kind_of
-from mist.engine.state import N_CELLS, N_LEAVES, ROOMS, State, leaf_cells
+from mist.engine.state import BLOCK_SIZES, N_CELLS, N_LEAVES, State, leaf_cells
 
 Array = np.ndarray[Any, Any]
 
@@ -53,14 +53,14 @@ def leaf_bytes(state: State, leaf: int) -> int:
     cells = leaf_cells(state.tree, leaf)
     n = state.tree.spread[leaf].nbytes
     per_cell = [state.tree.cells, state.tree.stats]
-    if state.missing is not None:
-        per_cell.append(state.missing.cell)
-        n += state.missing.leaf[leaf].nbytes
+    if state.observed is not None:
+        per_cell.append(state.observed.cell)
+        n += state.observed.leaf[leaf].nbytes
     if state.sketch is not None:
         sketch, records = state.sketch, state.tree.cells
         per_cell += [sketch.sizes, sketch.ends, sketch.medians]
-        blocks = records.room[cells[records.start[cells] >= 0]]
-        rows = int(sketch.plan[ROOMS, blocks].sum())
+        blocks = records.work[cells[records.start[cells] >= 0]]
+        rows = int(sketch.plan[BLOCK_SIZES, blocks].sum())
         n += rows * state.options.n_numeric * sketch.items.itemsize
     n += kind_of(state.model).nbytes(state, leaf)
     return int(n + len(cells) * sum(a[:1].nbytes for a in per_cell))
@@ -87,6 +87,6 @@ def text(
             f"{labels[c]} {m:.4g}" for c, m in zip(codes[:max_classes], masses, strict=False)
         )
         more = f" and {len(codes) - max_classes} more" if len(codes) > max_classes else ""
-        rows = float(state.tree.leaves.rows[leaf])
+        rows = float(state.tree.leaves.weight_seen[leaf])
         lines.append(f"{indent}{condition}leaf {node}: {rows:.6g} rows; {shown}{more}")
     return "\n".join(lines)

@@ -12,10 +12,10 @@ The compiled functions of leaf models share these parameters:
 model : named tuple
     The arrays of the leaf model.
 tree, missing, sketch, options
-    Parts of a `mist.engine.state.State`; ``missing`` and ``sketch`` may be None.
-holes, binary : object or None
-    ``holes`` is None if no missing value can matter, ``binary`` if there is no 0/1 column. Only the
-    tests for None count, so that code for either is compiled only where it is needed.
+    Parts of a `mist.engine.state.State`; ``observed`` and ``sketch`` may be None.
+has_nan, binary : object or None
+    ``has_nan`` is None if no missing value can matter, ``binary`` if there is no 0/1 column. Only
+    the tests for None count, so that code for either is compiled only where it is needed.
 leaf, cell : int
     Indices in ``tree.leaves`` and ``tree.cells``.
 X, i : float64 array, shape (n, d), and int
@@ -25,7 +25,7 @@ row : float64 array, shape (1, d)
 w : float
     Weight of the row, above 0.
 room
-    Workspace from ``make_room``.
+    Workspace from ``make_workspace``.
 extra : float
     Is added to the score.
 need : float
@@ -47,7 +47,7 @@ from mist.engine.state import Options, State
 
 Array = np.ndarray[Any, Any]
 
-Told = Callable[[int], tuple[float, float] | None]
+ConditionalMoments = Callable[[int], tuple[float, float] | None]
 """Conditional moments: given a parent's cell, the mean and variance of the split column on one side
 of the split, or None if unknown."""
 
@@ -62,22 +62,22 @@ class Side(NamedTuple):
 
 
 @allocating
-def _make_room(model, options):
+def _make_workspace(model, options):
     return None
 
 
 @inlined
-def _prepare(model, tree, missing, room):
+def _prepare(model, tree, observed, work):
     pass
 
 
 @inlined
-def _has_room(model):
+def _has_capacity(model):
     return True
 
 
 @inlined
-def _learn(model, tree, missing, options, leaf, cell, X, i, w, room):
+def _learn(model, tree, observed, options, leaf, cell, X, i, w, work):
     """Learn nothing. Parameters as in the module docstring."""
     return False
 
@@ -96,13 +96,13 @@ class LeafModel:
     arrays: ClassVar[type]
     """The named tuple, which compiled functions take as their first argument, ``model``."""
 
-    make_room: ClassVar[Any] = staticmethod(_make_room)
+    make_workspace: ClassVar[Any] = staticmethod(_make_workspace)
     """(model, options): workspace of the functions below, made once for each call from Python."""
 
     prepare: ClassVar[Any] = staticmethod(_prepare)
     """(model, tree, missing, room): update what does not depend on the cell, before scoring."""
 
-    has_room: ClassVar[Any] = staticmethod(_has_room)
+    has_capacity: ClassVar[Any] = staticmethod(_has_capacity)
     """(model): whether the arrays have capacity for one more row."""
 
     score: ClassVar[Any]
@@ -116,10 +116,10 @@ class LeafModel:
 
     learn: ClassVar[Any] = staticmethod(_learn)
     """(model, tree, missing, options, leaf, cell, X, i, w, room): learn a row that the moments of
-    the cell have learnt already; returns whether `tend` is to be called for the cell."""
+    the cell have learnt already; returns whether `on_cell_due` is to be called for the cell."""
 
     sorts_sketches: ClassVar[bool] = False
-    """Whether the model is a `View` of sorted columns, which is updated with the sketches."""
+    """Whether the model is a `SortedColumns`, which is updated with the sketches."""
 
     uses_products: ClassVar[bool] = False
     """Whether inheritance "joint" needs products of deviations, which the tree then keeps."""
@@ -144,11 +144,11 @@ class LeafModel:
         """Arrays of a model that has learnt nothing, for one leaf and two cells."""
         return self.arrays()
 
-    def adapt(self, state: State, other: State) -> None:
+    def copy_settings(self, state: State, other: State) -> None:
         """Copy settings that another model has changed while it learnt."""
 
-    def missing(self, state: State) -> Any:
-        """Initial value of `Missing.model`, when nothing has been missing so far."""
+    def observed(self, state: State) -> Any:
+        """Initial value of `ObservedWeights.model`, when nothing has been missing so far."""
         return None
 
     def reserve_leaves(self, state: State, n: int) -> None:
@@ -172,24 +172,29 @@ class LeafModel:
         Called before the tree and the sketches get the columns.
         """
 
-    def meet(self, state: State, X: Array, weights: Array) -> int:
+    def before_batch(self, state: State, X: Array, weights: Array) -> int:
         """Number of rows that may be learnt before this must be called again, at least 1.
 
         Called once values are missing: a column may have its first value in any row.
         """
         return len(X)
 
-    def tend(self, state: State, cell: int) -> None:
+    def on_cell_due(self, state: State, cell: int) -> None:
         """Do the rare work that `learn` has asked for."""
 
     def inherit(
-        self, state: State, parents: Array, born: Array, side: Side, told: Told | None
+        self,
+        state: State,
+        parents: Array,
+        children: Array,
+        side: Side,
+        conditional: ConditionalMoments | None,
     ) -> None:
         """Give new cells what their parents know of one side of a split.
 
-        Masses, weights and moments of the new cells are already set. ``told`` gives conditional
-        moments if other columns change with the split column (inheritance "joint"), else it is
-        None.
+        Masses, weights and moments of the new cells are set already. ``conditional`` gives
+        conditional moments if other columns change with the split column (inheritance "joint"),
+        else it is None.
         """
 
     def covariances_with(self, state: State, cell: int, feature: int) -> tuple[Array, Array]:
@@ -202,7 +207,7 @@ class LeafModel:
     def refresh(self, state: State, leaf: int) -> None:
         """Renew all caches of a leaf."""
 
-    def begin(self, state: State, leaf: int) -> None:
+    def reset_leaf(self, state: State, leaf: int) -> None:
         """Reset what is kept for a leaf whose record was cleared for another node."""
 
     def release(self, state: State, cell: int) -> None:
@@ -214,13 +219,13 @@ class LeafModel:
             getattr(target.model, name)[slot] = getattr(source.model, name)[leaf]
 
     def copy_cell(
-        self, source: State, old: int, target: State, new: int, *, with_trials: bool
+        self, source: State, old: int, target: State, new: int, *, with_proposals: bool
     ) -> None:
         """Copy what is kept for a cell to another state, after its sketch was copied."""
         for name in self.per_cell:
             getattr(target.model, name)[new] = getattr(source.model, name)[old]
 
-    def carry(self, state: State, out: State, share: float) -> None:
+    def fork_state(self, state: State, out: State, share: float) -> None:
         """Let a fork begin with a share of what the model has learnt, if this kind can."""
 
     def merge(self, state: State, cell: int, other: State, other_cell: int) -> None:
@@ -270,21 +275,21 @@ def _by_kind(name: str, options: Any = OVERLOADED) -> Any:
     return call
 
 
-make_room = _by_kind("make_room", _ALLOCATING)
+make_workspace = _by_kind("make_workspace", _ALLOCATING)
 prepare = _by_kind("prepare")
-has_room = _by_kind("has_room")
+has_capacity = _by_kind("has_capacity")
 score = _by_kind("score")
 log_density = _by_kind("log_density")
 learn = _by_kind("learn")
 
 
-def view_of(model: Any) -> Any:
-    """The model if it is a `mist.engine.sorted_columns.View` of the sketches, else None."""
+def sorted_columns_of(model: Any) -> Any:
+    """The model if it is a `mist.engine.sorted_columns.SortedColumns`, else None."""
     return model if kind_of(model).sorts_sketches else None
 
 
-@overload(view_of, jit_options=OVERLOADED)
-def _view_of(model):
+@overload(sorted_columns_of, jit_options=OVERLOADED)
+def _sorted_columns_of(model):
     if _KINDS[model.instance_class].sorts_sketches:
         return lambda model: model
     return lambda model: None

@@ -75,17 +75,17 @@ def class_gains(state: State, cell: int, candidates: Array) -> Array:
     ndarray, shape (m, n_numeric)
         0 where there is no candidate, or nothing to gain.
     """
-    tree, missing = state.tree, state.missing
+    tree, observed = state.tree, state.observed
     S = class_covariance(state, cell)
     variance = np.diag(S).copy()
     deviation = np.sqrt(variance)
     product = np.outer(deviation, deviation)
-    told = (product > 0.0) & (product < np.inf)
-    correlation = np.divide(S, product, out=np.zeros_like(S), where=told)
+    finite = (product > 0.0) & (product < np.inf)
+    correlation = np.divide(S, product, out=np.zeros_like(S), where=finite)
     explained = np.minimum(correlation * correlation, 1.0 - LEAST_REST)
     np.fill_diagonal(explained, 0.0)
     weight = tree.cells.weight[cell]
-    known = 1.0 if missing is None else missing.cell[cell, : len(S)] / weight
+    known = 1.0 if observed is None else observed.cell[cell, : len(S)] / weight
     out = np.zeros(candidates.shape)
     for i, thresholds in enumerate(candidates):
         mean = tree.stats[cell, MEAN, : len(S)]

@@ -19,7 +19,7 @@ filled in with the help of what the leaf shares. A row costs O(rank) for each co
 
 The functions share these parameters, with a numeric and b binary columns and q = 2 rank:
 
-pool, common : LowRank, Common
+pool, common : LowRank, LeafShared
     The classes, and what the classes of each leaf share.
 leaf, g : int
     The leaf and the class.
@@ -27,8 +27,8 @@ first, following : int and int64 array
     The chain of the leaf's classes: its first class, and the class behind each, -1 at the end.
 X, i, w : float64 array, shape (n, a + b), int and float
     Rows, which may hold NaN, the index of the row at hand, and its weight, above 0.
-room : Room
-    Workspace from `make_room`.
+work : LowRankWorkspace
+    Workspace from `make_workspace`.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mist.engine.compiled import allocating, exact, inlined, summed
-from mist.engine.gaussians import binary_score, is_whole, learn_odds
+from mist.engine.gaussians import binary_score, is_complete, learn_odds
 from mist.engine.random import SKETCHED, draw
 from mist.engine.records import new_records
 
@@ -97,7 +97,7 @@ class LowRank(NamedTuple):
     signs: Any  # float64 (a, rank): W
 
 
-class Common(NamedTuple):
+class LeafShared(NamedTuple):
     """What the classes of each leaf share."""
 
     factor: Any  # float64 (leaves, a, rank)
@@ -109,7 +109,7 @@ class Common(NamedTuple):
     made: Any  # float64 (leaves, a): that sum when the factor was made
 
 
-class Room(NamedTuple):
+class LowRankWorkspace(NamedTuple):
     """Workspace. In `absorb`: deviations times roots of weights, column weights, open variances."""
 
     step: Any  # float64 (a,)
@@ -151,10 +151,10 @@ def new_low_rank(n: int, n_numeric: int, n_binary: int, rank: int = RANK) -> Low
     )
 
 
-def new_common(n: int, pool: LowRank) -> Common:
+def new_common(n: int, pool: LowRank) -> LeafShared:
     """Return n leaves without rows for the classes of a pool."""
     a, rank = pool.signs.shape
-    return Common(
+    return LeafShared(
         factor=np.zeros((n, a, rank)),
         noise=np.ones((n, a)),
         variance=np.zeros((n, a)),
@@ -166,11 +166,11 @@ def new_common(n: int, pool: LowRank) -> Common:
 
 
 @allocating
-def make_room(pool):
+def make_workspace(pool):
     """Return the workspace for the classes of a pool."""
     a, rank = pool.signs.shape
     q = 2 * rank
-    return Room(
+    return LowRankWorkspace(
         np.empty(a),
         np.empty(a),
         np.empty(a),
@@ -199,7 +199,7 @@ def clear(pool, g):
 
 
 @exact
-def absorb(pool, common, leaf, g, X, i, w, room):
+def absorb(pool, common, leaf, g, X, i, w, work):
     """Learn a row of weight w.
 
     Once there is a factor, missing values are filled in by their conditional means. Their weight is
@@ -207,18 +207,18 @@ def absorb(pool, common, leaf, g, X, i, w, room):
     added to the variances and to the sketch. Parameters as in the module docstring.
     """
     head, mean, m2, weight = pool.head, pool.mean, pool.m2, pool.weight
-    step, part = room.step, room.part
+    step, part = work.step, work.part
     a = m2.shape[1]
     filled = 0
     # Without a factor missing values have the weight 0.
-    if not is_whole(X, i) and head.fresh[g] > 0.0:
-        filled = _fill(pool, common, leaf, g, X, i, w, room)
+    if not is_complete(X, i) and head.fresh[g] > 0.0:
+        filled = _fill(pool, common, leaf, g, X, i, w, work)
     else:
         for j in range(a):
             known = X[i, j] == X[i, j]
             part[j] = w if known else 0.0
             step[j] = X[i, j] - mean[g, j] if known else 0.0
-            room.left[j] = 0.0
+            work.left[j] = 0.0
     for j in range(a):
         before, deviation = weight[g, j], step[j]
         step[j] = 0.0
@@ -229,7 +229,7 @@ def absorb(pool, common, leaf, g, X, i, w, room):
             else:
                 step[j] = math.sqrt(part[j] * (before / weight[g, j])) * deviation
                 mean[g, j] += part[j] / weight[g, j] * deviation
-            more = step[j] * step[j] + part[j] * room.left[j]
+            more = step[j] * step[j] + part[j] * work.left[j]
             m2[g, j] += more
             common.squares[leaf, j] += more
     for j in range(a, X.shape[1]):
@@ -240,24 +240,24 @@ def absorb(pool, common, leaf, g, X, i, w, room):
     head.rows[g] += 1.0
     # From here on `step` has the deviations times the roots of their weights.
     if head.renewal[g] > 0.0:
-        _sketch(pool, g, step, room.row[0])
+        _sketch(pool, g, step, work.row[0])
         if filled > 0:
-            _sketch_left(pool, g, room)
+            _sketch_left(pool, g, work)
     most = min(head.rows[g], LAST_SCALE)
     if most >= max(2.0 * head.renewal[g], FIRST_SCALE):
-        renew_scale(pool, g, room)
+        renew_scale(pool, g, work)
 
 
 @exact
-def renew_scale(pool, g, room):
+def renew_scale(pool, g, work):
     """Set the scale of a class's sketch from its variances, and sketch its estimate again."""
     pool.head.renewal[g] = pool.head.rows[g]
-    factor = room.sketch
-    own_factor(pool.sketch[g], pool.scale[g], pool.signs, pool.m2[g], factor, room)
+    factor = work.sketch
+    own_factor(pool.sketch[g], pool.scale[g], pool.signs, pool.m2[g], factor, work)
     for j in range(pool.m2.shape[1]):
         pool.scale[g, j] = _unit(pool, g, j)
     pool.sketch[g, :, :] = 0.0
-    _sketch_factor(factor, pool.scale[g], pool.signs, pool.sketch[g], room.gram)
+    _sketch_factor(factor, pool.scale[g], pool.signs, pool.sketch[g], work.gram)
 
 
 @exact
@@ -318,7 +318,7 @@ def _sketch(pool, g, step, seen):
 
 
 @exact
-def own_factor(sketch, scale, signs, m2, out, room):
+def own_factor(sketch, scale, signs, m2, out, work):
     """Write F of a sketch: F F' is the estimate of the products of deviations.
 
     Parameters
@@ -333,8 +333,8 @@ def own_factor(sketch, scale, signs, m2, out, room):
         Diagonal of the products: no row of F is longer than its root.
     out : float64 array, shape (a, rank)
         Receives F; all 0 if it cannot be computed.
-    room : Room
-        From `make_room`.
+    work : LowRankWorkspace
+        From `make_workspace`.
 
     Examples
     --------
@@ -343,13 +343,13 @@ def own_factor(sketch, scale, signs, m2, out, room):
     >>> pool = new_low_rank(1, 3, 0)
     >>> products, factor = np.ones((3, 3)), np.empty((3, 3))
     >>> own_factor(
-    ...     products @ pool.signs, np.ones(3), pool.signs, np.ones(3), factor, make_room(pool)
+    ...     products @ pool.signs, np.ones(3), pool.signs, np.ones(3), factor, make_workspace(pool)
     ... )
     >>> bool(np.allclose(factor @ factor.T, products))
     True
     """
     a, rank = signs.shape
-    B, inverse = room.gram, room.inverse
+    B, inverse = work.gram, work.inverse
     for p in range(rank):
         for q in range(rank):
             B[p, q] = 0.0
@@ -418,14 +418,14 @@ def _invert_root(B, out, n):
 
 
 @exact
-def refresh_leaf(pool, common, leaf, first, following, room):
+def refresh_leaf(pool, common, leaf, first, following, work):
     """Renew all that the classes of a leaf share, and all their factors.
 
     Parameters as in the module docstring. The order is fixed: raw factors of the classes, pooled
     factor, weights of both, noise, and then roots and constants, which need all of these.
     """
     a, rank = pool.signs.shape
-    known, variance, noise, pooled = room.part, common.variance[leaf], common.noise[leaf], room.step
+    known, variance, noise, pooled = work.part, common.variance[leaf], common.noise[leaf], work.step
     squares, made = common.squares[leaf], common.made[leaf]
     # `squares` has been updated row by row since the last time; here it is summed from the classes.
     for j in range(a):
@@ -433,7 +433,7 @@ def refresh_leaf(pool, common, leaf, first, following, room):
     total = common.fresh[leaf] = 0.0
     g = first
     while g >= 0:
-        _raw_factor(pool, g, room)
+        _raw_factor(pool, g, work)
         common.fresh[leaf] += pool.head.weight[g]
         for j in range(a):
             squares[j] += pool.m2[g, j]
@@ -447,7 +447,7 @@ def refresh_leaf(pool, common, leaf, first, following, room):
     for j in range(a):
         made[j] = squares[j]
         variance[j] = pooled[j] / known[j] if known[j] > 0.0 else 0.0
-    _pool_factors(pool, common, leaf, first, following, pooled, room)
+    _pool_factors(pool, common, leaf, first, following, pooled, work)
     # From products of deviations to covariances.
     for j in range(a):
         unit = 1.0 / math.sqrt(known[j]) if known[j] > 0.0 else 0.0
@@ -473,7 +473,7 @@ def refresh_leaf(pool, common, leaf, first, following, room):
             noise[j] = max(variance[j] - taken, FLOOR * variance[j])
     g = first
     while g >= 0:
-        _finish(pool, common, leaf, g, room)
+        _finish(pool, common, leaf, g, work)
         g = following[g]
 
 
@@ -494,11 +494,11 @@ def _variance_between(pool, first, following, j):
 
 
 @exact
-def refresh_class(pool, common, leaf, g, room):
+def refresh_class(pool, common, leaf, g, work):
     """Renew a class's factor with what its leaf shares now."""
-    _raw_factor(pool, g, room)
+    _raw_factor(pool, g, work)
     _weigh(pool, common, leaf, g)
-    _finish(pool, common, leaf, g, room)
+    _finish(pool, common, leaf, g, work)
 
 
 @inlined
@@ -511,7 +511,7 @@ def _length(factor, j):
 
 
 @exact
-def _raw_factor(pool, g, room):
+def _raw_factor(pool, g, work):
     """Write a class's factor before `_weigh`: that of the products, not of the covariance."""
     total = 0.0
     for j in range(pool.m2.shape[1]):
@@ -519,24 +519,24 @@ def _raw_factor(pool, g, room):
     # Squares of large values may overflow; such a class is left out of what the leaf shares.
     pool.head.sound[g] = total == 0.0
     if pool.head.renewal[g] > 0.0:
-        own_factor(pool.sketch[g], pool.scale[g], pool.signs, pool.m2[g], pool.factor[g], room)
+        own_factor(pool.sketch[g], pool.scale[g], pool.signs, pool.m2[g], pool.factor[g], work)
     else:
         pool.factor[g, :, :] = 0.0
 
 
 @exact
-def _pool_factors(pool, common, leaf, first, following, pooled, room):
+def _pool_factors(pool, common, leaf, first, following, pooled, work):
     """Write the factor of the sum of all classes' estimates, by a sketch of that sum."""
-    signs, sketch, unit = pool.signs, room.sketch, room.left
+    signs, sketch, unit = pool.signs, work.sketch, work.left
     for j in range(unit.size):
         unit[j] = 1.0 / math.sqrt(pooled[j]) if pooled[j] > 0.0 else 0.0
     sketch[:, :] = 0.0
     g = first
     while g >= 0:
         if pool.head.sound[g]:
-            _sketch_factor(pool.factor[g], unit, signs, sketch, room.gram)
+            _sketch_factor(pool.factor[g], unit, signs, sketch, work.gram)
         g = following[g]
-    own_factor(sketch, unit, signs, pooled, common.factor[leaf], room)
+    own_factor(sketch, unit, signs, pooled, common.factor[leaf], work)
 
 
 @exact
@@ -559,13 +559,13 @@ def _weigh(pool, common, leaf, g):
 
 
 @exact
-def _finish(pool, common, leaf, g, room):
+def _finish(pool, common, leaf, g, work):
     """Make the root and the constant of a class whose factor is ready."""
     a, q = pool.share.shape[1], pool.root.shape[1]
     noise = common.noise[leaf]
-    _identity(room.gram)
-    _add_columns(pool, common, leaf, g, noise, 1.0, room)
-    logs = _cholesky(room.gram, pool.root[g], q)
+    _identity(work.gram)
+    _add_columns(pool, common, leaf, g, noise, 1.0, work)
+    logs = _cholesky(work.gram, pool.root[g], q)
     lacks = 0
     for j in range(a):
         logs += 0.5 * math.log(noise[j])
@@ -584,10 +584,10 @@ def _identity(gram):
 
 
 @exact
-def _add_columns(pool, common, leaf, g, noise, sign, room):
-    """Add G' D^-1 G times ``sign`` to ``room.gram``; columns with a noise of inf are left out."""
+def _add_columns(pool, common, leaf, g, noise, sign, work):
+    """Add G' D^-1 G times ``sign`` to ``work.gram``; columns with a noise of inf are left out."""
     rank = pool.signs.shape[1]
-    gram, row = room.gram, room.row[0]
+    gram, row = work.gram, work.row[0]
     q = 2 * rank
     for j in range(noise.size):
         if noise[j] < np.inf:
@@ -627,7 +627,7 @@ def _cholesky(M, out, n):
 
 
 @exact
-def log_density(pool, common, leaf, g, X, i, room):
+def log_density(pool, common, leaf, g, X, i, work):
     """Log density of a row in a class, up to a constant; -inf where it cannot be computed.
 
     With missing values it is the density of the known ones. A column in which the class never had a
@@ -639,10 +639,10 @@ def log_density(pool, common, leaf, g, X, i, room):
     float
         Above -inf and below inf, or -inf.
     """
-    if pool.head.lacks[g] or not is_whole(X, i):
-        return _partial(pool, common, leaf, g, X, i, room)
+    if pool.head.lacks[g] or not is_complete(X, i):
+        return _partial(pool, common, leaf, g, X, i, work)
     mean, factor, pooled, root = pool.mean[g], pool.factor[g], common.factor[leaf], pool.root[g]
-    noise, share, row = common.noise[leaf], pool.share[g], room.row
+    noise, share, row = common.noise[leaf], pool.share[g], work.row
     a, rank = factor.shape
     for k in range(2 * rank):
         row[0, k] = 0.0
@@ -684,16 +684,16 @@ def _explained(root, row, n):
 
 
 @exact
-def _condition(pool, common, leaf, g, X, i, room):
+def _condition(pool, common, leaf, g, X, i, work):
     """Squared distance of the known values, and half the log determinant of I + G' D^-1 G.
 
-    Both are over the known columns. ``room.inverse`` gets the Cholesky factor L of that matrix,
-    ``room.row[1]`` the product of L^-1 G' D^-1 and the deviations, and ``room.left`` the diagonal
+    Both are over the known columns. ``work.inverse`` gets the Cholesky factor L of that matrix,
+    ``work.row[1]`` the product of L^-1 G' D^-1 and the deviations, and ``work.left`` the diagonal
     D, inf where a column is unknown.
     """
     factor, pooled, share, noise = pool.factor, common.factor, pool.share, common.noise
     a, rank = pool.signs.shape
-    left, rest, row, gram = room.left, room.part, room.row, room.gram
+    left, rest, row, gram = work.left, work.part, work.row, work.gram
     n = 0
     for j in range(a):
         known = X[i, j] == X[i, j] and pool.weight[g, j] > 0.0
@@ -706,11 +706,11 @@ def _condition(pool, common, leaf, g, X, i, room):
         for p in range(2 * rank):
             for k in range(p + 1):
                 gram[p, k] = _product(root, p, k, k + 1)
-        _add_columns(pool, common, leaf, g, rest, -1.0, room)
+        _add_columns(pool, common, leaf, g, rest, -1.0, work)
     else:
         _identity(gram)
-        _add_columns(pool, common, leaf, g, left, 1.0, room)
-    logs = _cholesky(room.gram, room.inverse, 2 * rank)
+        _add_columns(pool, common, leaf, g, left, 1.0, work)
+    logs = _cholesky(work.gram, work.inverse, 2 * rank)
     for k in range(2 * rank):
         row[0, k] = 0.0
     away = 0.0
@@ -723,14 +723,14 @@ def _condition(pool, common, leaf, g, X, i, room):
             for k in range(rank):
                 row[0, k] += t * factor[g, j, k]
                 row[0, rank + k] += s * pooled[leaf, j, k]
-    away -= _explained(room.inverse, row, 2 * rank)
+    away -= _explained(work.inverse, row, 2 * rank)
     return away, logs
 
 
 @exact
-def _partial(pool, common, leaf, g, X, i, room):
+def _partial(pool, common, leaf, g, X, i, work):
     """`log_density` of a row with missing values, or in a class with unknown columns."""
-    away, logs = _condition(pool, common, leaf, g, X, i, room)
+    away, logs = _condition(pool, common, leaf, g, X, i, work)
     a, rank = pool.signs.shape
     score = pool.head.constant[g] - 0.5 * max(away, 0.0) - logs
     # The constant has the log determinants over all columns: take those of `root` and of the noise
@@ -738,7 +738,7 @@ def _partial(pool, common, leaf, g, X, i, room):
     for p in range(2 * rank):
         score += math.log(pool.root[g, p, p])
     for j in range(a):
-        if not room.left[j] < np.inf:
+        if not work.left[j] < np.inf:
             score += 0.5 * math.log(common.noise[leaf, j])
             if X[i, j] == X[i, j] and common.variance[leaf, j] > 0.0:
                 score -= 0.5 * math.log(common.variance[leaf, j])
@@ -753,19 +753,19 @@ def _partial(pool, common, leaf, g, X, i, room):
 
 
 @exact
-def _fill(pool, common, leaf, g, X, i, w, room):
+def _fill(pool, common, leaf, g, X, i, w, work):
     """Write deviations, weights and open variances of each column; returns how many are filled in.
 
-    They go to ``room.step``, ``room.part`` and ``room.left``. For every column that is filled in,
-    ``room.both`` gets the root of its weight times L^-1 of its row of both factors: the products of
+    They go to ``work.step``, ``work.part`` and ``work.left``. For every column that is filled in,
+    ``work.both`` gets the root of its weight times L^-1 of its row of both factors: the products of
     these rows are the part of the open covariance that comes from the factors. Parameters as in the
     module docstring.
     """
     a, rank = pool.signs.shape
     q = 2 * rank
-    step, part, left, both, row = room.step, room.part, room.left, room.both, room.row
-    away, _ = _condition(pool, common, leaf, g, X, i, room)
-    root = room.inverse
+    step, part, left, both, row = work.step, work.part, work.left, work.both, work.row
+    away, _ = _condition(pool, common, leaf, g, X, i, work)
+    root = work.inverse
     tells = -np.inf < away < np.inf
     n = 0
     for j in range(a):
@@ -786,9 +786,9 @@ def _fill(pool, common, leaf, g, X, i, w, room):
                 both[j, p] = t / root[p, p]
                 open_ += both[j, p] * both[j, p]
                 estimate += both[j, p] * row[1, p]
-            told = 1.0 - open_ / total
+            closed = 1.0 - open_ / total
             n += 1
-            part[j] = w * told if 0.0 < told < 1.0 else 0.0
+            part[j] = w * closed if 0.0 < closed < 1.0 else 0.0
             step[j], left[j] = estimate, open_
             s = math.sqrt(part[j])
             for p in range(q):
@@ -806,22 +806,22 @@ def _row_of_both(pool, common, leaf, g, j, out):
 
 
 @exact
-def _sketch_left(pool, g, room):
-    """Add to a sketch the covariance that `_fill` has left open in ``room.both``."""
-    signs, both = pool.signs, room.both
+def _sketch_left(pool, g, work):
+    """Add to a sketch the covariance that `_fill` has left open in ``work.both``."""
+    signs, both = pool.signs, work.both
     a, rank = signs.shape
-    seen = room.gram
+    seen = work.gram
     for p in range(2 * rank):
         for k in range(rank):
             seen[p, k] = 0.0
     for j in range(a):
-        if room.left[j] > 0.0 and room.part[j] > 0.0:
+        if work.left[j] > 0.0 and work.part[j] > 0.0:
             for p in range(2 * rank):
                 s = both[j, p] * pool.scale[g, j]
                 for k in range(rank):
                     seen[p, k] += s * signs[j, k]
     for j in range(a):
-        if room.left[j] > 0.0 and room.part[j] > 0.0:
+        if work.left[j] > 0.0 and work.part[j] > 0.0:
             for p in range(2 * rank):
                 s = both[j, p]
                 for k in range(rank):
@@ -832,7 +832,7 @@ def _sketch_left(pool, g, room):
 
 
 @exact
-def learn(pool, common, leaf, first, following, g, X, i, w, total, room):
+def learn(pool, common, leaf, first, following, g, X, i, w, total, work):
     """Learn a row into a class of a leaf and renew factors that are stale.
 
     Parameters as in the module docstring, and
@@ -840,13 +840,13 @@ def learn(pool, common, leaf, first, following, g, X, i, w, total, room):
     total : float
         Weight of the leaf, the row included.
     """
-    absorb(pool, common, leaf, g, X, i, w, room)
+    absorb(pool, common, leaf, g, X, i, w, work)
     # If a column has begun to vary, or its squares have doubled, the leaf is renewed at once.
     late = False
     for j in range(pool.m2.shape[1]):
         squares = common.squares[leaf, j]
         late |= 0.0 < squares < np.inf and squares >= 2.0 * common.made[leaf, j]
     if late or total >= (1.0 + LEAF_PACE) * common.fresh[leaf]:
-        refresh_leaf(pool, common, leaf, first, following, room)
+        refresh_leaf(pool, common, leaf, first, following, work)
     elif pool.head.weight[g] >= (1.0 + CLASS_PACE) * pool.head.fresh[g]:
-        refresh_class(pool, common, leaf, g, room)
+        refresh_class(pool, common, leaf, g, work)

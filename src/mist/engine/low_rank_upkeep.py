@@ -8,7 +8,7 @@ import numpy as np
 
 from mist.engine.arrays import per
 from mist.engine.inheritance import fractions, truncated_moments
-from mist.engine.low_rank_gaussians import LARGEST, LowRank, Room, own_factor
+from mist.engine.low_rank_gaussians import LARGEST, LowRank, LowRankWorkspace, own_factor
 
 Array = np.ndarray[Any, Any]
 
@@ -19,8 +19,8 @@ def cut(
     feature: int,
     v: float,
     left: bool,
-    told: tuple[float, float] | None,
-    room: Room,
+    conditional: tuple[float, float] | None,
+    work: LowRankWorkspace,
 ) -> float:
     """Truncate a class in place; returns the share of its mass that is kept.
 
@@ -38,11 +38,11 @@ def cut(
         Threshold.
     left : bool
         Keep x <= v, else x > v.
-    told : tuple of float or None
+    conditional : tuple of float or None
         Conditional mean and variance of the split column on that side; None takes those of the
         truncated Gaussian.
-    room : Room
-        From `mist.engine.low_rank_gaussians.make_room`.
+    work : LowRankWorkspace
+        From `mist.engine.low_rank_gaussians.make_workspace`.
 
     Returns
     -------
@@ -64,9 +64,11 @@ def cut(
     own = np.array([before]), np.array([variance])
     share = fractions(*own, v)[0 if left else 1]
     kept = truncated_moments(*own, v, left)
-    new_mean, new_variance = told if told is not None else (float(kept[0][0]), float(kept[1][0]))
+    new_mean, new_variance = (
+        conditional if conditional is not None else (float(kept[0][0]), float(kept[1][0]))
+    )
 
-    covariance = covariances(pool, g, feature, room)
+    covariance = covariances(pool, g, feature, work)
     products = covariance * np.sqrt(known[feature] * known[:a])
     mean[:a] += covariance / variance * (new_mean - before)
     fall = 1.0 - new_variance / variance
@@ -76,7 +78,7 @@ def cut(
     return float(share[0])
 
 
-def covariances(pool: LowRank, g: int, feature: int, room: Room) -> Array:
+def covariances(pool: LowRank, g: int, feature: int, work: LowRankWorkspace) -> Array:
     """Covariances of a class's numeric columns with one of them, as estimated from its sketch.
 
     Parameters
@@ -87,8 +89,8 @@ def covariances(pool: LowRank, g: int, feature: int, room: Room) -> Array:
         The class.
     feature : int
         A numeric column in which the class has values.
-    room : Room
-        From `mist.engine.low_rank_gaussians.make_room`.
+    work : LowRankWorkspace
+        From `mist.engine.low_rank_gaussians.make_workspace`.
 
     Returns
     -------
@@ -97,7 +99,7 @@ def covariances(pool: LowRank, g: int, feature: int, room: Room) -> Array:
     """
     known = pool.weight[g, : pool.m2.shape[1]]
     factor = np.empty_like(pool.signs)
-    own_factor(pool.sketch[g], pool.scale[g], pool.signs, pool.m2[g], factor, room)
+    own_factor(pool.sketch[g], pool.scale[g], pool.signs, pool.m2[g], factor, work)
     products = factor @ factor[feature]
     products[feature] = pool.m2[g, feature]
     both = np.sqrt(known[feature] * known)
@@ -122,7 +124,7 @@ def class_bytes(pool: LowRank) -> int:
     return sum(getattr(pool, name)[:1].nbytes for name in pool._fields if name != "signs")
 
 
-def merge(pool: LowRank, g: int, other: LowRank, h: int, room: Room) -> None:
+def merge(pool: LowRank, g: int, other: LowRank, h: int, work: LowRankWorkspace) -> None:
     """Add what another class has learnt to a class.
 
     Weights, means and variances are exact. So is the sketch if both have the same scale, as parts
@@ -134,8 +136,8 @@ def merge(pool: LowRank, g: int, other: LowRank, h: int, room: Room) -> None:
         Classes of the same columns.
     g, h : int
         The class that is changed, and the one that is added.
-    room : Room
-        From `mist.engine.low_rank_gaussians.make_room`.
+    work : LowRankWorkspace
+        From `mist.engine.low_rank_gaussians.make_workspace`.
     """
     if not other.head["weight"][h] > 0.0:
         return
@@ -149,7 +151,7 @@ def merge(pool: LowRank, g: int, other: LowRank, h: int, room: Room) -> None:
     keeps = head["renewal"][g] >= other.head["renewal"][h]
     (scale, kept, _), added = (mine, theirs) if keeps else (theirs, mine)
     scale = np.where(scale > 0.0, scale, added[0])
-    sketch = kept + _rescaled(added, scale, pool.signs, room)
+    sketch = kept + _rescaled(added, scale, pool.signs, work)
 
     n, m = pool.weight[g].copy(), other.weight[h]
     total = n + m
@@ -171,13 +173,15 @@ def merge(pool: LowRank, g: int, other: LowRank, h: int, room: Room) -> None:
     head["renewal"][g], head["fresh"][g] = renewal, 0.0
 
 
-def _rescaled(part: tuple[Array, Array, Array], scale: Array, signs: Array, room: Room) -> Array:
+def _rescaled(
+    part: tuple[Array, Array, Array], scale: Array, signs: Array, work: LowRankWorkspace
+) -> Array:
     """The sketch of a class in another scale."""
     old, sketch, m2 = part
     # Columns that have not varied, with scale 0, have only zeros in the sketch.
     if (old[old > 0.0] == scale[old > 0.0]).all():
         return sketch
     factor = np.empty_like(signs)
-    own_factor(sketch, old, signs, m2, factor, room)
+    own_factor(sketch, old, signs, m2, factor, work)
     again: Array = factor @ ((factor * scale[:, None]).T @ signs)
     return again

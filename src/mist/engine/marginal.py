@@ -35,14 +35,14 @@ def less_constants(density, tree, row, n_numeric):
 
 
 @exact
-def overall_density(tree, missing, row, n_numeric):
+def overall_density(tree, observed, row, n_numeric):
     """Log density of ``row[0]``, from `settle`, under the moments of the rows of all classes."""
     scale = tree.scale
     total = 0.0
     for j in range(row.shape[1]):
         if row[0, j] != row[0, j]:
             continue
-        weight = tree.nodes.mass[0] if missing is None else missing.scale[j]
+        weight = tree.nodes.mass[0] if observed is None else observed.scale[j]
         if j >= n_numeric:
             # One row of each value is added, so that neither probability is 0.
             ones = (scale[MEAN, j] * weight + 1.0) / (weight + 2.0)

@@ -17,7 +17,7 @@ import numpy as np
 
 from mist.engine import kll_merge
 from mist.engine.arrays import per
-from mist.engine.capacity import reserve_cells, reserve_codes, reserve_missing
+from mist.engine.capacity import reserve_cells, reserve_codes, reserve_observed
 from mist.engine.conformity import count_masses, merge_scores, reserve_classes
 from mist.engine.fork import bare
 from mist.engine.inheritance import give_back, split_leaf
@@ -93,8 +93,8 @@ def same_splits(one: State, other: State) -> bool:
 
 def _merge(state: State, other: State, codes: Array, inheritance: str) -> None:
     """Add what ``other`` has learnt to ``state``, whose splits stay."""
-    if other.missing is not None and state.missing is None:
-        reserve_missing(state)
+    if other.observed is not None and state.observed is None:
+        reserve_observed(state)
     _add_shared(state, other, codes)
     alike = same_splits(state, other)
     if alike:
@@ -105,7 +105,7 @@ def _merge(state: State, other: State, codes: Array, inheritance: str) -> None:
         state.tree.nodes.mass[1:n] += learnt[1:]
     for leaf in range(int(other.tree.counters[N_LEAVES])):
         # A prior-only leaf has masses of its parent and no rows: nothing to add.
-        if other.tree.leaves.orphan[leaf] or other.tree.leaves.first[leaf] < 0:
+        if other.tree.leaves.prior_only[leaf] or other.tree.leaves.first[leaf] < 0:
             continue
         if alike:
             _merge_leaf(state, leaf, other, leaf, codes)
@@ -117,7 +117,7 @@ def _merge(state: State, other: State, codes: Array, inheritance: str) -> None:
             _send(state, 0, part, region, codes, inheritance)
     # All leaves: caches depend on the scale of the columns over all rows, too.
     for leaf in range(int(state.tree.counters[N_LEAVES])):
-        if not state.tree.leaves.orphan[leaf]:
+        if not state.tree.leaves.prior_only[leaf]:
             kind_of(state.model).refresh(state, leaf)
     if state.conformity is not None:
         merge_scores(state.conformity, other.conformity, codes)
@@ -142,8 +142,8 @@ def _add_shared(state: State, other: State, codes: Array) -> None:
     scale[M2] += gained
     tree.nodes.mass[0] += theirs.nodes.mass[0]
     tree.counters[N_LEARNT] += theirs.counters[N_LEARNT]
-    if state.missing is not None:
-        state.missing.scale[:] = n + m
+    if state.observed is not None:
+        state.observed.scale[:] = n + m
     if state.options.balanced:
         totals = theirs.totals[: len(codes)]
         tree.totals[codes[: len(totals)]] += totals
@@ -156,11 +156,11 @@ def _add_shared(state: State, other: State, codes: Array) -> None:
 def _merge_leaf(state: State, leaf: int, other: State, other_leaf: int, codes: Array) -> None:
     """Add to a leaf all that a leaf of another tree holds."""
     # As at the first row of a prior-only leaf, the masses of the parent go.
-    if state.tree.leaves.orphan[leaf]:
+    if state.tree.leaves.prior_only[leaf]:
         olds = leaf_cells(state.tree, leaf)
         detach_cells(state.tree, leaf)
         give_back(state, olds)
-        state.tree.leaves.orphan[leaf] = 0
+        state.tree.leaves.prior_only[leaf] = 0
     theirs = leaf_cells(other.tree, other_leaf)
     if other.carried is None:
         theirs = theirs[other.tree.cells.weight[theirs] > 0.0]
@@ -170,22 +170,22 @@ def _merge_leaf(state: State, leaf: int, other: State, other_leaf: int, codes: A
     # In the order of the other leaf's chain; `setdiff1d` has sorted them.
     new = wanted[np.isin(wanted, new)]
     reserve_cells(state, new.size)
-    born = append_cells(state.tree, leaf, new)
-    if state.missing is not None:
-        state.missing.cell[born] = 0.0
-    here = np.concatenate([here, born])
+    added = append_cells(state.tree, leaf, new)
+    if state.observed is not None:
+        state.observed.cell[added] = 0.0
+    here = np.concatenate([here, added])
     place = dict(zip(state.tree.cells.code[here].tolist(), here.tolist(), strict=True))
     for code, theirs_cell in zip(wanted.tolist(), theirs.tolist(), strict=True):
         _merge_cell(state, place[code], other, theirs_cell)
     leaves, others = state.tree.leaves, other.tree.leaves
     for name in ("rows", "weight", "clock"):
         leaves[name][leaf] += others[name][other_leaf]
-    leaves.refresh_at[leaf] = leaves.clock[leaf] + 1
-    batch = state.trials.get(leaf)
+    leaves.refresh_at[leaf] = leaves.n_updates[leaf] + 1
+    batch = state.candidate_splits.get(leaf)
     if batch is not None:
         # The number of the batch stays: the next candidate splits, which may open at once, need as
         # much evidence as if these had failed.
-        state.trials[leaf] = batch._replace(trials=(), opened=-np.inf)
+        state.candidate_splits[leaf] = batch._replace(candidates=(), opened=-np.inf)
 
 
 def _merge_cell(state: State, cell: int, other: State, other_cell: int) -> None:
@@ -241,7 +241,7 @@ def _send(
         parts = [
             (child, one_leaf_state(part, slot), area)
             for child, slot, area in zip(children, (0, 1), regions, strict=True)
-            if not part.tree.leaves.orphan[slot]
+            if not part.tree.leaves.prior_only[slot]
         ]
     for child, piece, area in parts:
         state.tree.nodes.mass[child] += piece.tree.cells.mass[leaf_cells(piece.tree, 0)].sum()
@@ -267,16 +267,16 @@ def _region(state: State, leaf: int) -> tuple[Array, Array]:
 
 def _known_in_all(state: State) -> Array:
     """Weight of the values of every column over all rows, shape (d,)."""
-    if state.missing is not None:
-        known: Array = state.missing.scale
+    if state.observed is not None:
+        known: Array = state.observed.scale
         return known.copy()
     return np.full(state.n_features, state.tree.nodes.mass[0])
 
 
 def _known(state: State, cell: int) -> Array:
     """Weight behind a cell's moments, shape (d,)."""
-    if state.missing is not None:
-        known: Array = state.missing.cell[cell]
+    if state.observed is not None:
+        known: Array = state.observed.cell[cell]
         return known.copy()
     return np.full(state.n_features, state.tree.cells.weight[cell])
 
@@ -302,9 +302,9 @@ def _add_moments(state: State, cell: int, other: State, other_cell: int) -> None
     stats[cell, MEAN], gained = _chan(_known(state, cell), stats[cell, MEAN], more, mean, m2)
     stats[cell, M2] += gained
     tree.spread[leaf] += gained
-    if state.missing is not None:
-        state.missing.cell[cell] += more
-        state.missing.leaf[leaf] += more
+    if state.observed is not None:
+        state.observed.cell[cell] += more
+        state.observed.leaf[leaf] += more
 
 
 def _add_products(state: State, cell: int, other: State, other_cell: int) -> None:

@@ -13,20 +13,20 @@ from mist.engine.arrays import grown, per
 from mist.engine.capacity import next_size
 from mist.engine.gaussian_mixtures import (
     FREE_COMPONENT,
-    FREE_TRIAL,
+    FREE_PROPOSAL,
     N_COMPONENTS,
-    N_TRIALS,
+    N_PROPOSALS,
     Mixture,
     growth_of,
     new_component,
     refresh_components,
     refresh_pool,
-    refresh_trial,
+    refresh_proposal,
     winner,
 )
-from mist.engine.gaussians import Gaussians, Seen
+from mist.engine.gaussians import Gaussians, GaussiansObserved
 from mist.engine.inheritance import fractions, truncated_moments
-from mist.engine.leafmodel import Side, Told
+from mist.engine.leafmodel import ConditionalMoments, Side
 from mist.engine.state import M2, State, leaf_cells
 
 Array = np.ndarray[Any, Any]
@@ -66,13 +66,13 @@ def reserve_components(state: State, n_more: int) -> None:
 
 def _grow_seen(state: State, pool: str, n: int) -> None:
     """Reserve the column weights of n Gaussians of a pool, "own" or "candidates"."""
-    if state.missing is not None:
-        seen = state.missing.model
-        more = Seen(*(grown(array, n) for array in getattr(seen, pool)))
-        state.missing = state.missing._replace(model=seen._replace(**{pool: more}))
+    if state.observed is not None:
+        seen = state.observed.model
+        more = GaussiansObserved(*(grown(array, n) for array in getattr(seen, pool)))
+        state.observed = state.observed._replace(model=seen._replace(**{pool: more}))
 
 
-def meet_columns(state: State, X: Array, weights: Array) -> int:
+def count_known_columns(state: State, X: Array, weights: Array) -> int:
     """Count as known the columns that have their first value in row 0 of ``X``.
 
     Returns
@@ -80,9 +80,9 @@ def meet_columns(state: State, X: Array, weights: Array) -> int:
     int
         Number of rows that can be learnt before another column has its first value.
     """
-    assert state.missing is not None
+    assert state.observed is not None
     growth = state.model.growth
-    unknown = np.flatnonzero(state.missing.scale[: growth.n_numeric] == 0.0)
+    unknown = np.flatnonzero(state.observed.scale[: growth.n_numeric] == 0.0)
     values = (X[:, unknown] == X[:, unknown]) & (weights > 0.0)[:, None]
     n_known = growth.n_numeric - int((~values[0]).sum())
     if n_known != growth.n_known:
@@ -97,7 +97,7 @@ def components_of(mixture: Mixture, cell: int) -> list[int]:
     return list(_chain(mixture.components.next, int(mixture.cells.first[cell])))
 
 
-def tend(state: State, cell: int) -> None:
+def on_cell_due(state: State, cell: int) -> None:
     """Divide each due component of a cell if one of its pairs has won; else propose new pairs."""
     growth = state.model.growth
     leaf = int(state.tree.cells.leaf[cell])
@@ -107,18 +107,18 @@ def tend(state: State, cell: int) -> None:
         if not components.due[component]:
             continue
         components.due[component] = 0
-        trial = int(components.trial[component])
-        pair = -1 if trial < 0 else int(winner(mixture, component))
+        proposal = int(components.proposal[component])
+        pair = -1 if proposal < 0 else int(winner(mixture, component))
         if not growth.divides:
             _close(mixture, component)
         elif pair >= 0:
-            _divide(state, cell, component, trial, pair)
+            _divide(state, cell, component, proposal, pair)
             _refresh(state, leaf, cell)
             if state.model.cells.n[cell] >= growth.most:
                 # No component of the cell can divide any more.
                 for other in components_of(state.model, cell):
                     _close(state.model, other)
-                _drop_free_trials(state)
+                _drop_free_proposals(state)
                 return
         else:
             _propose(state, cell, component)
@@ -136,9 +136,9 @@ def release(mixture: Mixture, cell: int) -> None:
 def inherit(
     state: State,
     parents: Array,
-    born: Array,
+    children: Array,
     side: Side,
-    told: Told | None = None,
+    conditional: ConditionalMoments | None = None,
 ) -> None:
     """Give each new cell the part of its parent's components on one side of a split.
 
@@ -149,21 +149,21 @@ def inherit(
     ----------
     state : State
         The model; changed in place.
-    parents, born : ndarray of int
+    parents, children : ndarray of int
         Detached cells, and the cells that inherit from them.
     side : Side
         The side of the split on which the new cells are.
-    told : callable or None
+    conditional : callable or None
         Conditional moments of a parent in the split column on that side, or None if unknown. For
         classes with one component they replace those of the Gaussian.
     """
     reserve_components(state, int(state.model.cells.n[parents].sum()))
     mixture = state.model
-    for parent, cell in zip(parents.tolist(), born.tolist(), strict=True):
+    for parent, cell in zip(parents.tolist(), children.tolist(), strict=True):
         mixture.cells.first[cell] = -1
         olds = components_of(mixture, parent)
         # A sketch does not say to which of several components its values belong.
-        moments = told(parent) if told is not None and len(olds) == 1 else None
+        moments = conditional(parent) if conditional is not None and len(olds) == 1 else None
         parts = [_part(state, old, side, moments) for old in olds]
         # A class that goes to this side keeps one component at least.
         least = min(LEAST_MASS, max(part.mass for part in parts))
@@ -173,8 +173,8 @@ def inherit(
                 mixture.own.head.weight[new] = part.weight
                 mixture.own.mean[new] = part.mean
                 mixture.own.m2[new] = part.m2
-                if state.missing is not None:
-                    seen = state.missing.model.own
+                if state.observed is not None:
+                    seen = state.observed.model.own
                     seen.weight[new], seen.made[new] = part.known, 0.0
                     seen.uneven[new], seen.ready[new] = part.uneven, 0
                 _set_mass(mixture, new, part.mass)
@@ -184,8 +184,8 @@ def inherit(
 
 def _known(state: State, own: list[int]) -> Array:
     """Column weights of components, shape (components, d)."""
-    if state.missing is not None:
-        weights: Array = state.missing.model.own.weight[own]
+    if state.observed is not None:
+        weights: Array = state.observed.model.own.weight[own]
         return weights
     return np.repeat(state.model.own.head["weight"][own][:, None], state.n_features, axis=1)
 
@@ -226,8 +226,8 @@ def scale_components(state: State, cell: int, mass: float, weight: float) -> Non
         _set_mass(mixture, component, float(mixture.components.mass[component]) * mass)
         mixture.own.head.weight[component] *= weight
         mixture.own.m2[component] *= weight
-        if state.missing is not None:
-            state.missing.model.own.weight[component] *= weight
+        if state.observed is not None:
+            state.observed.model.own.weight[component] *= weight
     mixture.cells.total[cell] *= mass
     mixture.cells.log_total[cell] = math.log(mixture.cells.total[cell])
 
@@ -248,7 +248,7 @@ def _part(state: State, component: int, side: Side, moments: tuple[float, float]
     mixture = state.model
     weight = float(mixture.own.head.weight[component])
     known = _known(state, [component])[0]
-    uneven = 0 if state.missing is None else int(state.missing.model.own.uneven[component])
+    uneven = 0 if state.observed is None else int(state.observed.model.own.uneven[component])
     mean, m2 = mixture.own.mean[component].copy(), mixture.own.m2[component].copy()
     if known[side.feature] > 0.0:
         share = _cut(mean, m2, known, mixture.growth.n_numeric, side, moments)
@@ -262,7 +262,7 @@ def _part(state: State, component: int, side: Side, moments: tuple[float, float]
 
 def pool(state: State, leaf: int) -> None:
     """Bring a leaf's pooled covariance and all its factors up to date."""
-    refresh_pool(state.tree, state.model, state.missing, leaf, _room(state.model))
+    refresh_pool(state.tree, state.model, state.observed, leaf, _workspace(state.model))
     for cell in leaf_cells(state.tree, leaf):
         _refresh(state, leaf, int(cell))
 
@@ -306,17 +306,17 @@ def _cut(
     return share
 
 
-def _divide(state: State, cell: int, component: int, trial: int, pair: int) -> None:
+def _divide(state: State, cell: int, component: int, proposal: int, pair: int) -> None:
     """Replace a component by a pair of its trial: one half takes its record, one a new record."""
     reserve_components(state, 1)
     mixture = state.model
-    first = trial * (2 * mixture.growth.pairs + 1) + 1 + 2 * pair
+    first = proposal * (2 * mixture.growth.pairs + 1) + 1 + 2 * pair
     weights = mixture.candidates.head.weight[first : first + 2].copy()
     mass = float(mixture.components.mass[component])
     other = new_component(mixture, cell)
     pools = [(mixture.own, mixture.candidates)]
-    if state.missing is not None:
-        pools += [(state.missing.model.own, state.missing.model.candidates)]
+    if state.observed is not None:
+        pools += [(state.observed.model.own, state.observed.model.candidates)]
     # The Gaussians of the pair, with what they have learnt as candidates, become components.
     for target, source in ((component, first), (other, first + 1)):
         for pool, candidates in pools:
@@ -337,61 +337,61 @@ def _set_mass(mixture: Mixture, component: int, mass: float) -> None:
 def _refresh(state: State, leaf: int, cell: int) -> None:
     """Renew all factors of a cell."""
     mixture = state.model
-    refresh_components(state.tree, mixture, state.missing, leaf, cell, _room(mixture))
+    refresh_components(state.tree, mixture, state.observed, leaf, cell, _workspace(mixture))
 
 
-def _room(mixture: Mixture) -> Array:
+def _workspace(mixture: Mixture) -> Array:
     """Workspace of the functions that renew factors."""
     return np.empty((4, mixture.pooled.shape[1]))
 
 
 def _close(mixture: Mixture, component: int) -> None:
     """End the trial of a component, if it has one."""
-    trial = mixture.components.trial[component]
-    if trial >= 0:
-        mixture.free[trial] = mixture.counters[FREE_TRIAL]
-        mixture.counters[FREE_TRIAL] = trial
-    mixture.components.trial[component] = -1
+    proposal = mixture.components.proposal[component]
+    if proposal >= 0:
+        mixture.free[proposal] = mixture.counters[FREE_PROPOSAL]
+        mixture.counters[FREE_PROPOSAL] = proposal
+    mixture.components.proposal[component] = -1
     mixture.components.seen[component] = 0.0
     mixture.components.due[component] = 0
 
 
-def _drop_free_trials(state: State) -> None:
+def _drop_free_proposals(state: State) -> None:
     """Renumber the trials without the free ones, if more than half of all are free."""
     mixture = state.model
     components = mixture.components
     # Free components have no trial: `_close` runs before a component is put on the free list.
-    own = np.flatnonzero(components.trial[: mixture.counters[N_COMPONENTS]] >= 0)
+    own = np.flatnonzero(components.proposal[: mixture.counters[N_COMPONENTS]] >= 0)
     if 2 * len(own) >= len(mixture.free):
         return
-    each, trials = 2 * mixture.growth.pairs + 1, components.trial[own]
-    places = (trials[:, None] * each + np.arange(each)).ravel()
-    components.trial[own] = np.arange(len(own))
-    mixture.counters[[N_TRIALS, FREE_TRIAL]] = len(own), -1
+    each, proposals = 2 * mixture.growth.pairs + 1, components.proposal[own]
+    places = (proposals[:, None] * each + np.arange(each)).ravel()
+    components.proposal[own] = np.arange(len(own))
+    mixture.counters[[N_PROPOSALS, FREE_PROPOSAL]] = len(own), -1
     state.model = mixture._replace(
-        evidence=mixture.evidence[trials],
+        evidence=mixture.evidence[proposals],
         free=np.full(len(own), -1),
         candidates=Gaussians(*(array[places] for array in mixture.candidates)),
     )
-    if state.missing is not None:
-        seen = state.missing.model
-        fewer = Seen(*(array[places] for array in seen.candidates))
-        state.missing = state.missing._replace(model=seen._replace(candidates=fewer))
+    if state.observed is not None:
+        seen = state.observed.model
+        fewer = GaussiansObserved(*(array[places] for array in seen.candidates))
+        state.observed = state.observed._replace(model=seen._replace(candidates=fewer))
 
 
-def open_trial(state: State, component: int) -> int:
+def open_proposal(state: State, component: int) -> int:
     """The trial of a component: its own, or a free or new one whose entries are yet to be set."""
     mixture = state.model
-    trial = int(mixture.components.trial[component])
-    if trial >= 0:
-        return trial
-    trial = int(mixture.counters[FREE_TRIAL])
-    if trial >= 0:
-        mixture.counters[FREE_TRIAL] = mixture.free[trial]
+    proposal = int(mixture.components.proposal[component])
+    if proposal >= 0:
+        return proposal
+    proposal = int(mixture.counters[FREE_PROPOSAL])
+    if proposal >= 0:
+        mixture.counters[FREE_PROPOSAL] = mixture.free[proposal]
     else:
-        trial = int(mixture.counters[N_TRIALS])
-        mixture.counters[N_TRIALS] += 1
-        n = next_size(len(mixture.free), trial + 1, large=True)
+        proposal = int(mixture.counters[N_PROPOSALS])
+        mixture.counters[N_PROPOSALS] += 1
+        n = next_size(len(mixture.free), proposal + 1, large=True)
         each = 2 * mixture.growth.pairs + 1
         mixture = mixture._replace(
             evidence=grown(mixture.evidence, n),
@@ -400,13 +400,13 @@ def open_trial(state: State, component: int) -> int:
         )
         state.model = mixture
         _grow_seen(state, "candidates", n * each)
-    mixture.components.trial[component] = trial
-    return trial
+    mixture.components.proposal[component] = proposal
+    return proposal
 
 
 def _propose(state: State, cell: int, component: int) -> None:
     """Begin a trial: a copy of the component, and the next pairs that might replace it."""
-    trial = open_trial(state, component)
+    proposal = open_proposal(state, component)
     mixture = state.model
     own, growth = mixture.own, mixture.growth
     a, n_cuts = growth.n_numeric, growth.pairs - 1
@@ -415,8 +415,8 @@ def _propose(state: State, cell: int, component: int) -> None:
     rows, columns = _lower(a)
     packed = per(own.m2[component], np.sqrt(known[rows] * known[columns]))
     S = _unpack(packed, a)
-    missing = state.missing
-    moments = state.tree.cells.weight[cell] if missing is None else missing.cell[cell, :a]
+    observed = state.observed
+    moments = state.tree.cells.weight[cell] if observed is None else observed.cell[cell, :a]
     variances = per(state.tree.stats[cell, M2, :a], np.broadcast_to(moments, a))
     scale = 1.0 / np.sqrt(np.where(variances > 0.0, variances, 1.0))
     tried = int(mixture.components["tried"][component])
@@ -439,22 +439,22 @@ def _propose(state: State, cell: int, component: int) -> None:
     covariances = np.concatenate(
         [packed[None], np.repeat(halves, 2, axis=0), _NARROW * packed[None], _WIDE * packed[None]]
     )
-    places = slice(trial * len(weights), (trial + 1) * len(weights))
+    places = slice(proposal * len(weights), (proposal + 1) * len(weights))
     candidates = mixture.candidates
     candidates.head["weight"][places] = weights
     candidates.mean[places] = means
     each = known / weight
     candidates.m2[places] = weights[:, None] * np.sqrt(each[rows] * each[columns]) * covariances
-    if missing is not None:
-        seen = missing.model
+    if observed is not None:
+        seen = observed.model
         seen.candidates.weight[places] = weights[:, None] * each
         seen.candidates.uneven[places] = seen.own.uneven[component]
         seen.candidates.ready[places] = 0
     # A direction without spread gives no pair: evidence of -inf excludes it.
-    mixture.evidence[trial] = np.append(np.where(valid, 0.0, -np.inf), 0.0)
+    mixture.evidence[proposal] = np.append(np.where(valid, 0.0, -np.inf), 0.0)
     mixture.components["tried"][component] = (tried + n_cuts) % max(2 * growth.n_known, 1)
     mixture.components["seen"][component] = 0.0
-    refresh_trial(state.tree, mixture, state.missing, cell, trial, _room(mixture))
+    refresh_proposal(state.tree, mixture, state.observed, cell, proposal, _workspace(mixture))
 
 
 def _directions(S: Array, scale: Array, tried: int, n: int, n_known: int) -> Array:

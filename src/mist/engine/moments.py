@@ -44,14 +44,14 @@ _SMALL, _LARGE = 1e-145, 1e145  # the product of two such numbers is finite and 
 
 
 @inlined
-def learn_scale(tree, missing, X, i, w):
+def learn_scale(tree, observed, X, i, w):
     """Learn a row into the running moments; a column that begins to vary starts an epoch.
 
     The root's mass must contain the row already: it is the weight of all rows.
     """
     scale, counters = tree.scale, tree.counters
     d = X.shape[1]
-    if missing is None:
+    if observed is None:
         r = w / tree.nodes.mass[0]
         for j in range(d):
             delta = X[i, j] - scale[MEAN, j]
@@ -61,9 +61,9 @@ def learn_scale(tree, missing, X, i, w):
     else:
         for j in range(d):
             if X[i, j] == X[i, j]:
-                missing.scale[j] += w
+                observed.scale[j] += w
                 delta = X[i, j] - scale[MEAN, j]
-                centre = scale[MEAN, j] + delta * (w / missing.scale[j])
+                centre = scale[MEAN, j] + delta * (w / observed.scale[j])
                 scale[M2, j] += max(w * delta * (X[i, j] - centre), 0.0)
                 scale[MEAN, j] = centre
     # A column that has varied never becomes constant again, so that this ends soon.
@@ -77,14 +77,14 @@ def learn_scale(tree, missing, X, i, w):
 
 
 @inlined
-def running_variance(tree, missing, j):
+def running_variance(tree, observed, j):
     """Variance of a column over all rows learnt that have a value there."""
-    weight = tree.nodes.mass[0] if missing is None else missing.scale[j]
+    weight = tree.nodes.mass[0] if observed is None else observed.scale[j]
     return tree.scale[M2, j] / weight if weight > 0.0 else 0.0
 
 
 @inlined
-def learn_moments(tree, missing, leaf, cell, X, i, w):
+def learn_moments(tree, observed, leaf, cell, X, i, w):
     """Learn a row into a cell and into its leaf's pooled spread."""
     cells, stats, spread = tree.cells, tree.stats, tree.spread
     cells.weight[cell] += w
@@ -93,7 +93,7 @@ def learn_moments(tree, missing, leaf, cell, X, i, w):
     cells.steps[cell] += 1
     tree.leaves.weight[leaf] += w
     # Both branches round alike: as long as nothing is missing they give the same bits.
-    if missing is None:
+    if observed is None:
         r = w / cells.weight[cell]
         for j in range(X.shape[1]):
             delta = X[i, j] - stats[cell, MEAN, j]
@@ -105,10 +105,10 @@ def learn_moments(tree, missing, leaf, cell, X, i, w):
     else:
         for j in range(X.shape[1]):
             if X[i, j] == X[i, j]:
-                missing.cell[cell, j] += w
-                missing.leaf[leaf, j] += w
+                observed.cell[cell, j] += w
+                observed.leaf[leaf, j] += w
                 delta = X[i, j] - stats[cell, MEAN, j]
-                centre = stats[cell, MEAN, j] + delta * (w / missing.cell[cell, j])
+                centre = stats[cell, MEAN, j] + delta * (w / observed.cell[cell, j])
                 more = max(w * delta * (X[i, j] - centre), 0.0)
                 stats[cell, M2, j] += more
                 spread[leaf, j] += more
@@ -116,7 +116,7 @@ def learn_moments(tree, missing, leaf, cell, X, i, w):
 
 
 @exact
-def learn_products(tree, missing, cell, X, i, w):
+def learn_products(tree, observed, cell, X, i, w):
     """Learn a row into a cell's products of deviations, before its moments learn it.
 
     A product needs both values. It is the deviation of one column from its mean before the row
@@ -128,7 +128,7 @@ def learn_products(tree, missing, cell, X, i, w):
         before = X[i, j] - stats[cell, MEAN, j]
         if before == before:  # the value is not missing
             for k in range(j + 1):
-                seen = tree.cells.weight[cell] if missing is None else missing.cell[cell, k]
+                seen = tree.cells.weight[cell] if observed is None else observed.cell[cell, k]
                 after = (X[i, k] - stats[cell, MEAN, k]) * (seen / (seen + w))
                 products[cell, at + k] += w * before * after if after == after else 0.0
         j += 1
@@ -158,15 +158,15 @@ def _precisions(tree, leaf, cell, n, prior):
 
 
 @exact
-def _precisions_missing(tree, missing, leaf, cell, n, prior):
+def _precisions_missing(tree, observed, leaf, cell, n, prior):
     """`_precisions` with column weights; negative in columns that the class has no value in."""
     stats, spread = tree.stats, tree.spread
     own, common = _shares(prior)
     for j in range(n):
-        running = running_variance(tree, missing, j)
-        seen = missing.cell[cell, j]
+        running = running_variance(tree, observed, j)
+        seen = observed.cell[cell, j]
         if seen > 0.0:
-            pooled = common * (spread[leaf, j] / missing.leaf[leaf, j])
+            pooled = common * (spread[leaf, j] / observed.leaf[leaf, j])
             variance = (own * stats[cell, M2, j] + pooled) / (own * seen + common)
             variance += FLOOR * running
             stats[cell, PREC, j] = min(1.0 / variance, SHARPEST) if variance > 0.0 else 0.0
@@ -214,7 +214,7 @@ def sum_of_logs(values):
 
 
 @inlined
-def refresh_cell(tree, missing, options, leaf, cell, numeric_norm):
+def refresh_cell(tree, observed, options, leaf, cell, numeric_norm):
     """Renew a cell's cached precisions and normaliser.
 
     In 0/1 columns ``prec`` is the log odds of a 1 and the normaliser takes the log
@@ -223,15 +223,15 @@ def refresh_cell(tree, missing, options, leaf, cell, numeric_norm):
     """
     stats, weight = tree.stats, tree.cells.weight[cell]
     n_numeric, prior = options.n_numeric, options.variance_prior
-    if missing is None:
+    if observed is None:
         _precisions(tree, leaf, cell, n_numeric, prior)
     else:
-        _precisions_missing(tree, missing, leaf, cell, n_numeric, prior)
+        _precisions_missing(tree, observed, leaf, cell, n_numeric, prior)
     norm = math.log(tree.cells.mass[cell] + 1.0)
     if numeric_norm:
         norm += 0.5 * sum_of_logs(stats[cell, PREC, :n_numeric])
     for j in range(n_numeric, stats.shape[2]):
-        known = weight if missing is None else missing.cell[cell, j]
+        known = weight if observed is None else observed.cell[cell, j]
         ones = stats[cell, MEAN, j] * known
         stats[cell, PREC, j] = math.log((ones + 1.0) / (known - ones + 1.0))
         norm += math.log((known - ones + 1.0) / (known + 2.0))
@@ -239,11 +239,11 @@ def refresh_cell(tree, missing, options, leaf, cell, numeric_norm):
 
 
 @exact
-def refresh_leaf(tree, missing, options, leaf, numeric_norm):
+def refresh_leaf(tree, observed, options, leaf, numeric_norm):
     """Renew the caches of all cells of a leaf."""
     cell = tree.leaves.first[leaf]
     while cell >= 0:
-        refresh_cell(tree, missing, options, leaf, cell, numeric_norm)
+        refresh_cell(tree, observed, options, leaf, cell, numeric_norm)
         cell = tree.cells.next[cell]
     tree.leaves.epoch[leaf] = tree.counters[EPOCH]
 
@@ -277,24 +277,24 @@ def gaussian_score(cells, stats, binary, cell, X, i, n_numeric):
 
 
 @exact
-def categorical_score_missing(cells, stats, missing, cell, X, i, n_numeric):
+def categorical_score_missing(cells, stats, observed, cell, X, i, n_numeric):
     """Log odds of the 0/1 columns, without the normaliser's terms of missing values."""
     score = 0.0
     for j in range(n_numeric, X.shape[1]):
         if X[i, j] == X[i, j]:
             score += stats[cell, PREC, j] * X[i, j]
         else:
-            known = cells.weight[cell] if missing is None else missing.cell[cell, j]
+            known = cells.weight[cell] if observed is None else observed.cell[cell, j]
             ones = stats[cell, MEAN, j] * known
             score -= math.log((known - ones + 1.0) / (known + 2.0))
     return score
 
 
 @exact
-def gaussian_score_missing(cells, stats, missing, cell, X, i, n_numeric):
+def gaussian_score_missing(cells, stats, observed, cell, X, i, n_numeric):
     """`gaussian_score` for rows, or models, with missing values."""
     score = cells.norm[cell]
-    score += categorical_score_missing(cells, stats, missing, cell, X, i, n_numeric)
+    score += categorical_score_missing(cells, stats, observed, cell, X, i, n_numeric)
     for j in range(n_numeric):
         prec = stats[cell, PREC, j]
         if X[i, j] == X[i, j]:
@@ -333,7 +333,7 @@ def variances(state: State, cell: int) -> Array:
 def seen(state: State, cell: int) -> Array:
     """Weight behind the moments of each numeric column."""
     n = state.options.n_numeric
-    if state.missing is None:
+    if state.observed is None:
         return np.full(n, state.tree.cells.weight[cell])
-    weights: Array = state.missing.cell[cell, :n]
+    weights: Array = state.observed.cell[cell, :n]
     return weights

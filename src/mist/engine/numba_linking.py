@@ -35,7 +35,7 @@ class _SumLibrary(JITCodeLibrary):
         self._finalized = True
 
 
-class _PartLibrary(_SumLibrary):
+class _InlineOnlyLibrary(_SumLibrary):
     """A library that is optimised in its callers only."""
 
     def _optimize_final_module(self) -> None:
@@ -43,13 +43,13 @@ class _PartLibrary(_SumLibrary):
 
 
 @register_pass(mutates_CFG=True, analysis_only=False)
-class _PartLowering(NativeLowering):
+class _InlineOnlyLowering(NativeLowering):
     """Lowering into one of the libraries above, without an entry point for Python."""
 
     _name = "mist_part_lowering"
 
     def run_pass(self, state: Any) -> bool:
-        kind = _SumLibrary if state.flags.fastmath else _PartLibrary
+        kind = _SumLibrary if state.flags.fastmath else _InlineOnlyLibrary
         state.library = kind(state.targetctx.codegen(), state.func_id.func_qualname)
         state.flags.no_compile = True
         changed: bool = super().run_pass(state)
@@ -62,14 +62,15 @@ class _PartLowering(NativeLowering):
         return changed
 
 
-class PartCompiler(CompilerBase):
-    """Numba's compiler with `_PartLowering` as its lowering pass; an option of ``njit``."""
+class InlineOnlyCompiler(CompilerBase):
+    """Numba's compiler with `_InlineOnlyLowering` as its lowering pass; an option of ``njit``."""
 
     def define_pipelines(self) -> list[Any]:
         """Return the one pipeline."""
         steps = DefaultPassBuilder.define_nopython_pipeline(self.state)
         steps.passes = [
-            (_PartLowering if step is NativeLowering else step, told) for step, told in steps.passes
+            (_InlineOnlyLowering if step is NativeLowering else step, name)
+            for step, name in steps.passes
         ]
         steps._finalized = False
         steps.finalize()

@@ -174,8 +174,8 @@ def parts_of(state: State, cell: int) -> Parts:
     own = components_of(mixture, cell)
     weights = mixture.own.head["weight"][own]
     known = np.repeat(weights[:, None], state.n_features, axis=1)
-    if state.missing is not None:
-        known = state.missing.model.own.weight[own]
+    if state.observed is not None:
+        known = state.observed.model.own.weight[own]
     masses = mixture.components["mass"][own]
     return Parts(masses, weights, known, mixture.own.mean[own], mixture.own.m2[own])
 
@@ -215,8 +215,8 @@ def merge_components(state: State, cell: int, other: State, other_cell: int) -> 
     uneven = max(_uneven(state, cell), _uneven(other, other_cell))
     _replace(state, cell, parts, uneven)
     # The other model may have had values in further columns.
-    if state.missing is not None:
-        n_known = int(np.count_nonzero(state.missing.scale[:a]))
+    if state.observed is not None:
+        n_known = int(np.count_nonzero(state.observed.scale[:a]))
         state.model = state.model._replace(growth=growth_of(a, n_known, growth.most))
 
 
@@ -276,10 +276,10 @@ def _description(part: Parts, a: int, prior: Array, q: float) -> float:
 
 def _uneven(state: State, cell: int) -> int:
     """1 if the weights of the columns differ in a component."""
-    if state.missing is None:
+    if state.observed is None:
         return 0
     own = components_of(state.model, cell)
-    return int(state.missing.model.own.uneven[own].max(initial=0))
+    return int(state.observed.model.own.uneven[own].max(initial=0))
 
 
 def _replace(state: State, cell: int, parts: Parts, uneven: int) -> None:
@@ -287,17 +287,17 @@ def _replace(state: State, cell: int, parts: Parts, uneven: int) -> None:
     release(state.model, cell)
     reserve_components(state, len(parts.masses))
     mixture = state.model
-    born = [int(new_component(mixture, cell)) for _ in parts.masses]
-    mixture.components.mass[born] = parts.masses
-    mixture.components.log_mass[born] = np.log(parts.masses)
+    joined = [int(new_component(mixture, cell)) for _ in parts.masses]
+    mixture.components.mass[joined] = parts.masses
+    mixture.components.log_mass[joined] = np.log(parts.masses)
     mixture.cells.total[cell] = parts.masses.sum()
     mixture.cells.log_total[cell] = np.log(mixture.cells.total[cell])
-    mixture.own.head.weight[born] = parts.weights
-    mixture.own.mean[born] = parts.means
-    mixture.own.m2[born] = parts.products
-    if state.missing is not None:
-        seen = state.missing.model.own
-        seen.weight[born] = parts.known if uneven else parts.weights[:, None]
-        seen.made[born] = 0.0
-        seen.uneven[born] = uneven
-        seen.ready[born] = 0
+    mixture.own.head.weight[joined] = parts.weights
+    mixture.own.mean[joined] = parts.means
+    mixture.own.m2[joined] = parts.products
+    if state.observed is not None:
+        seen = state.observed.model.own
+        seen.weight[joined] = parts.known if uneven else parts.weights[:, None]
+        seen.made[joined] = 0.0
+        seen.uneven[joined] = uneven
+        seen.ready[joined] = 0

@@ -7,9 +7,9 @@ state from an address and passes them to an inlined loop (``_run``, ``_predict_r
 The functions below share these parameters:
 
 tree, missing, sketch, model, binary, options, conformity, glance
-    Parts of a `mist.engine.state.State`; ``missing``, ``sketch``, ``binary`` and ``conformity``
+    Parts of a `mist.engine.state.State`; ``observed``, ``sketch``, ``binary`` and ``conformity``
     are None where the state has none.
-holes : object or None
+has_nan : object or None
     None if no missing value can matter, neither in the rows nor in what was learnt. Only the test
     for None counts.
 leaf, cell : int
@@ -19,8 +19,8 @@ X, i : float64 array, shape (n, d), and int
 scratch : Scratch
     Scratch arrays for one row.
 room
-    Workspace of the leaf model, see `mist.engine.leafmodel.LeafModel.make_room`.
-looks : mist.engine.split_screen.Room
+    Workspace of the leaf model, see `mist.engine.leafmodel.LeafModel.make_workspace`.
+screen_work : mist.engine.split_screen.Room
     Workspace of the split screen.
 """
 
@@ -36,33 +36,33 @@ from mist.engine.compiled import allocating, exact, inlined
 from mist.engine.conformity import MATURE, count_masses, remember
 from mist.engine.handle import parts_of
 from mist.engine.leafmodel import (
-    has_room,
+    has_capacity,
     learn,
     log_density,
-    make_room,
+    make_workspace,
     prepare,
     score,
-    view_of,
+    sorted_columns_of,
 )
 from mist.engine.marginal import overall_density, settle
 from mist.engine.moments import learn_moments, learn_products, learn_scale
 from mist.engine.random import COPIES, uniform
-from mist.engine.split_screen import glance_room, must_fail
+from mist.engine.split_screen import cannot_split, screen_workspace
 from mist.engine.state import (
     FREE_CELL,
     N_LEARNT,
     detach_cells,
     find_cell,
-    has_room_for_cell,
+    has_capacity_for_cell,
     new_cell,
 )
 
-DONE, FULL_CELLS, FULL_ITEMS, ATTEMPT, TEND = range(5)
+DONE, FULL_CELLS, FULL_ITEMS, ATTEMPT, CELL_DUE = range(5)
 """Why `run` returned: all rows are done, an array is full, a leaf is due for a split attempt, or
 the leaf model asked for work on a cell.
 
 With `FULL_CELLS` and `FULL_ITEMS` the row is not learnt, and the model is as it was before the row.
-With `ATTEMPT` and `TEND` the row is learnt."""
+With `ATTEMPT` and `CELL_DUE` the row is learnt."""
 
 
 class Notes(NamedTuple):
@@ -126,16 +126,16 @@ def _balance(mass, total):
 @inlined
 def _score_leaf(
     tree,
-    missing,
+    observed,
     sketch,
     model,
-    holes,
+    has_nan,
     binary,
     options,
     leaf,
     X,
     i,
-    room,
+    work,
     only_winner,
     scores,
     codes,
@@ -153,27 +153,27 @@ def _score_leaf(
     n = 0
     need = -np.inf
     cell = leaves.first[leaf]
-    orphan = leaves.orphan[leaf]
+    prior_only = leaves.prior_only[leaf]
     while cell >= 0:
         code, extra = cells.code[cell], 0.0
         if options.balanced:
             extra = _balance(cells.mass[cell], tree.totals[code])
-        if orphan:
+        if prior_only:
             scores[n] = math.log(cells.mass[cell] + 1.0) + extra
         else:
             scores[n] = score(
                 model,
                 tree,
-                missing,
+                observed,
                 sketch,
-                holes,
+                has_nan,
                 binary,
                 options,
                 leaf,
                 cell,
                 X,
                 i,
-                room,
+                work,
                 extra,
                 need,
             )
@@ -244,27 +244,27 @@ def _chance(scores, codes, n, parts, code):
 def _row_copies(cells, cell, w, seed, node, code):
     """Number of copies that represents a weight; a fraction becomes one more copy by chance."""
     # The counter of the draw is `steps`, the rows that the cell has learnt: no bit is used twice.
-    whole = math.floor(w)
-    copies = np.int64(whole)
-    if w > whole:
+    floor = math.floor(w)
+    copies = np.int64(floor)
+    if w > floor:
         steps = cells.steps[cell] if cell >= 0 else 0
-        if uniform(seed, COPIES, node, code, steps) < w - whole:
+        if uniform(seed, COPIES, node, code, steps) < w - floor:
             copies += 1
     return copies
 
 
 @inlined
-def _learn_shared(tree, missing, options, X, i, code, w):
+def _learn_shared(tree, observed, options, X, i, code, w):
     """Learn what does not depend on the leaf of a row: root mass, column scales, class totals."""
     tree.nodes.mass[0] += w  # first: `learn_scale` divides by it
-    learn_scale(tree, missing, X, i, w)
+    learn_scale(tree, observed, X, i, w)
     if options.balanced:
         tree.totals[code] += w
     tree.counters[N_LEARNT] += 1
 
 
 @inlined
-def _learn(tree, missing, sketch, model, room, options, leaf, cell, X, i, code, w, copies):
+def _learn(tree, observed, sketch, model, work, options, leaf, cell, X, i, code, w, copies):
     """Learn one row at its leaf; capacity for it has been reserved.
 
     Parameters as in the module docstring (``cell`` is -1 if the class has no cell at the leaf), and
@@ -279,7 +279,7 @@ def _learn(tree, missing, sketch, model, room, options, leaf, cell, X, i, code, 
     Returns
     -------
     int
-        The cell if the leaf model asked for work on it (`TEND`), else -1.
+        The cell if the leaf model asked for work on it (`CELL_DUE`), else -1.
     """
     nodes, leaves, cells = tree.nodes, tree.leaves, tree.cells
     # The walk takes the path that `route` took: a mass changes only after the choice between a node
@@ -288,33 +288,35 @@ def _learn(tree, missing, sketch, model, room, options, leaf, cell, X, i, code, 
     while nodes.feature[node] >= 0:
         node = _child(nodes, node, X[i, nodes.feature[node]])
         nodes.mass[node] += w
-    _learn_shared(tree, missing, options, X, i, code, w)
+    _learn_shared(tree, observed, options, X, i, code, w)
     if cell < 0:
         cell = new_cell(tree, leaf, code)
-        if missing is not None:
-            missing.cell[cell, :] = 0.0
+        if observed is not None:
+            observed.cell[cell, :] = 0.0
     first_here = cells.count[cell] == 0.0  # before `learn_moments` counts the row
     # The order matters: products need the means before the row, the leaf model those after it.
     if options.products:
-        learn_products(tree, missing, cell, X, i, w)
-    learn_moments(tree, missing, leaf, cell, X, i, w)
-    due = learn(model, tree, missing, options, leaf, cell, X, i, w, room)
+        learn_products(tree, observed, cell, X, i, w)
+    learn_moments(tree, observed, leaf, cell, X, i, w)
+    due = learn(model, tree, observed, options, leaf, cell, X, i, w, work)
     if sketch is not None:
-        view = view_of(model)
+        sorted_columns = sorted_columns_of(model)
         # A class that inherited a sketch keeps it. One that found the limit of sketched classes
         # reached at its first row never gets one here.
         new = first_here and cells.start[cell] < 0
         if new and leaves.sketched[leaf] < options.sketched_classes:
             leaves.sketched[leaf] += 1
-            kll.new_sketch(tree, sketch, view, cell, kll.copies_bits(copies))
+            kll.new_sketch(tree, sketch, sorted_columns, cell, kll.copies_bits(copies))
         if copies > 0 and cells.start[cell] >= 0:
-            kll.update(tree, sketch, view, room, cell, X, i, copies, options.seed, node, code)
-    leaves.rows[leaf] += w
+            kll.update(
+                tree, sketch, sorted_columns, work, cell, X, i, copies, options.seed, node, code
+            )
+    leaves.weight_seen[leaf] += w
     return cell if due else -1
 
 
 @exact
-def _forget_orphan(tree, leaf):
+def _drop_prior_only_cells(tree, leaf):
     """Drop the masses that a prior-only leaf has from its parent: its first row has come.
 
     Such cells hold neither a sketch nor anything of the leaf model, so freeing their records is
@@ -329,12 +331,12 @@ def _forget_orphan(tree, leaf):
         cells.next[cell] = counters[FREE_CELL]
         counters[FREE_CELL] = cell
         cell = following
-    tree.leaves.orphan[leaf] = 0
+    tree.leaves.prior_only[leaf] = 0
 
 
 @exact
 def _joint_density(
-    tree, missing, sketch, model, holes, binary, options, leaf, cell, row, room, held
+    tree, observed, sketch, model, has_nan, binary, options, leaf, cell, row, work, held
 ):
     """Log p(row, leaf | class).
 
@@ -345,12 +347,12 @@ def _joint_density(
     held : float64 array, shape (n_codes,)
         Mass of each class over all leaves.
     """
-    if tree.leaves.orphan[leaf]:
+    if tree.leaves.prior_only[leaf]:
         # A prior-only leaf knows the masses of its classes and no density.
-        density = overall_density(tree, missing, row, options.n_numeric)
+        density = overall_density(tree, observed, row, options.n_numeric)
     else:
         density = log_density(
-            model, tree, missing, sketch, holes, binary, options, leaf, cell, row, room
+            model, tree, observed, sketch, has_nan, binary, options, leaf, cell, row, work
         )
         density = density if density > -_HUGE else -_HUGE  # NaN becomes -_HUGE, too
     return density + math.log(tree.cells.mass[cell] / held[tree.cells.code[cell]])
@@ -389,37 +391,39 @@ def run(handle, X, codes, weights, start, ranks, out, shares, notes):
     row, reason, detail : int
         First row not yet learnt; one of `DONE`, `FULL_CELLS`, ...; and what the reason is about:
         with `FULL_ITEMS` the number of pool rows lacking, or the complement ``~cell`` (negative) of
-        the cell whose block is full; with `ATTEMPT` the leaf, with `TEND` the cell; else 0.
+        the cell whose block is full; with `ATTEMPT` the leaf, with `CELL_DUE` the cell; else 0.
     """
     scratch = _make_scratch(ranks.size, X.shape[1])
-    room, looks = _room_of(handle), _looks_of(handle, scratch)
+    work, screen_work = _workspace_of(handle), _screen_workspace_of(handle, scratch)
     return _run_at(
-        handle, X, codes, weights, start, ranks, out, shares, notes, scratch, room, looks
+        handle, X, codes, weights, start, ranks, out, shares, notes, scratch, work, screen_work
     )
 
 
 @allocating
-def _room_of(handle):
+def _workspace_of(handle):
     """Workspace of the leaf model."""
     _, _, _, model, _, options, _, _ = parts_of(handle)
-    return make_room(model, options)
+    return make_workspace(model, options)
 
 
 @allocating
-def _looks_of(handle, scratch):
+def _screen_workspace_of(handle, scratch):
     """Workspace of the split screen."""
     _, _, sketch, _, _, _, _, _ = parts_of(handle)
     # The split screen runs after a row is learnt, when the scratch arrays of the row are free.
-    return glance_room(sketch, scratch.codes, scratch.parts)
+    return screen_workspace(sketch, scratch.codes, scratch.parts)
 
 
 @inlined
-def _run_at(handle, X, codes, weights, start, ranks, out, shares, notes, scratch, room, looks):
+def _run_at(
+    handle, X, codes, weights, start, ranks, out, shares, notes, scratch, work, screen_work
+):
     """Load the state and call `_run`. Parameters as in `run` and the module docstring."""
-    tree, missing, sketch, model, binary, options, conformity, glance = parts_of(handle)
+    tree, observed, sketch, model, binary, options, conformity, screen = parts_of(handle)
     return _run(
         tree,
-        missing,
+        observed,
         sketch,
         model,
         binary,
@@ -433,17 +437,17 @@ def _run_at(handle, X, codes, weights, start, ranks, out, shares, notes, scratch
         shares,
         notes,
         conformity,
-        glance,
+        screen,
         scratch,
-        room,
-        looks,
+        work,
+        screen_work,
     )
 
 
 @inlined
 def _run(
     tree,
-    missing,
+    observed,
     sketch,
     model,
     binary,
@@ -457,10 +461,10 @@ def _run(
     shares,
     notes,
     conformity,
-    glance,
+    screen,
     scratch,
-    room,
-    looks,
+    work,
+    screen_work,
 ):
     """The loop of `run`. Parameters as in it and in the module docstring.
 
@@ -474,24 +478,24 @@ def _run(
         if notes is not None:  # noqa: SIM102 - only a bare test for None is decided beforehand
             if notes.only >= 0 and notes.leaf[i] != notes.only:
                 if w > 0.0:
-                    _learn_shared(tree, missing, options, X, i, code, w)
+                    _learn_shared(tree, observed, options, X, i, code, w)
                 continue
         node = route(nodes, X, i)
         leaf = nodes.leaf[node]
         if out is not None or notes is not None:
-            prepare(model, tree, missing, room)
+            prepare(model, tree, observed, work)
             n = _score_leaf(
                 tree,
-                missing,
+                observed,
                 sketch,
                 model,
-                missing,
+                observed,
                 binary,
                 options,
                 leaf,
                 X,
                 i,
-                room,
+                work,
                 shares is None and notes is None,
                 scores,
                 known,
@@ -507,12 +511,12 @@ def _run(
         if notes is not None:  # noqa: SIM102
             if notes.only < 0:
                 notes.leaf[i] = leaf
-        cell = -1 if leaves.orphan[leaf] else find_cell(tree, leaf, code)
+        cell = -1 if leaves.prior_only[leaf] else find_cell(tree, leaf, code)
         # All checks of capacity come before the first change of the model. Outputs of the row are
         # written so far, and are written again with the same values when the loop comes back.
-        if cell < 0 and not has_room_for_cell(tree):
+        if cell < 0 and not has_capacity_for_cell(tree):
             return i, FULL_CELLS, 0
-        if not has_room(model):
+        if not has_capacity(model):
             return i, FULL_CELLS, 0
         copies = np.int64(0)
         if sketch is not None:
@@ -521,44 +525,50 @@ def _run(
             if lacking != 0:
                 return i, FULL_ITEMS, lacking if lacking > 0 else ~cell
         # From here on the row is learnt: no return before `_learn` is through.
-        if conformity is not None and not leaves.orphan[leaf] and conformity.seen[code] >= MATURE:
-            prepare(model, tree, missing, room)
+        if (
+            conformity is not None
+            and not leaves.prior_only[leaf]
+            and conformity.seen[code] >= MATURE
+        ):
+            prepare(model, tree, observed, work)
             density = -np.inf
             if cell >= 0:
                 settle(tree, X, i, options.n_numeric, settled)
                 density = _joint_density(
                     tree,
-                    missing,
+                    observed,
                     sketch,
                     model,
-                    missing,
+                    observed,
                     binary,
                     options,
                     leaf,
                     cell,
                     settled,
-                    room,
+                    work,
                     conformity.held,
                 )
             remember(conformity, code, density, w)
-        if leaves.orphan[leaf]:
-            _forget_orphan(tree, leaf)
+        if leaves.prior_only[leaf]:
+            _drop_prior_only_cells(tree, leaf)
             if conformity is not None:
                 # Masses of the parent's classes have left the tree.
                 count_masses(tree, conformity.held)
-        due = _learn(tree, missing, sketch, model, room, options, leaf, cell, X, i, code, w, copies)
+        due = _learn(
+            tree, observed, sketch, model, work, options, leaf, cell, X, i, code, w, copies
+        )
         if conformity is not None:
             conformity.held[code] += w
             conformity.seen[code] += w
         if due >= 0:
             # The driver also makes up for the check of the grace period, which is skipped here.
-            return i + 1, TEND, due
-        attempts = math.floor(leaves.rows[leaf] / options.grace_period)
+            return i + 1, CELL_DUE, due
+        attempts = math.floor(leaves.weight_seen[leaf] / options.grace_period)
         if attempts > leaves.tried[leaf]:
             # The split screen reads sketches and moments as if no value were missing.
-            if missing is not None:
+            if observed is not None:
                 return i + 1, ATTEMPT, leaf
-            if not must_fail(glance, tree, sketch, leaf, options.n_numeric, looks):
+            if not cannot_split(screen, tree, sketch, leaf, options.n_numeric, screen_work):
                 return i + 1, ATTEMPT, leaf
             # The attempt cannot succeed: count it as made, as `mist.engine.growth.attempt` does.
             # The attempt cannot succeed: count it as made, as `mist.engine.growth.attempt` does.
@@ -567,7 +577,7 @@ def _run(
 
 
 @allocating
-def predict_rows(handle, X, ranks, out, shares, holes):
+def predict_rows(handle, X, ranks, out, shares, has_nan):
     """Predict rows without learning them.
 
     Parameters
@@ -582,23 +592,23 @@ def predict_rows(handle, X, ranks, out, shares, holes):
         Receives the predicted class codes, -1 where nothing is known.
     shares : float64 array of zeros, shape (n, n_classes), or None
         Receives the class probabilities, in the order of the sorted labels.
-    holes : True or None
+    has_nan : True or None
         None if neither the rows nor anything learnt has a missing value.
     """
     scratch = _make_scratch(ranks.size, X.shape[1])
-    _predict_at(handle, X, ranks, out, shares, holes, scratch, _room_of(handle))
+    _predict_at(handle, X, ranks, out, shares, has_nan, scratch, _workspace_of(handle))
 
 
 @inlined
-def _predict_at(handle, X, ranks, out, shares, holes, scratch, room):
+def _predict_at(handle, X, ranks, out, shares, has_nan, scratch, work):
     """Load the state and call `_predict_rows`. Parameters as in `predict_rows`."""
-    tree, missing, sketch, model, binary, options, _, _ = parts_of(handle)
+    tree, observed, sketch, model, binary, options, _, _ = parts_of(handle)
     _predict_rows(
         tree,
-        missing,
+        observed,
         sketch,
         model,
-        holes,
+        has_nan,
         binary,
         options,
         X,
@@ -606,32 +616,32 @@ def _predict_at(handle, X, ranks, out, shares, holes, scratch, room):
         out,
         shares,
         scratch,
-        room,
+        work,
     )
 
 
 @inlined
 def _predict_rows(
-    tree, missing, sketch, model, holes, binary, options, X, ranks, out, shares, scratch, room
+    tree, observed, sketch, model, has_nan, binary, options, X, ranks, out, shares, scratch, work
 ):
     """The loop of `predict_rows`. Parameters as in it and in the module docstring."""
     nodes = tree.nodes
     scores, parts, known = scratch.scores, scratch.parts, scratch.codes
-    prepare(model, tree, missing, room)
+    prepare(model, tree, observed, work)
     for i in range(X.shape[0]):
         leaf = nodes.leaf[route(nodes, X, i)]
         n = _score_leaf(
             tree,
-            missing,
+            observed,
             sketch,
             model,
-            holes,
+            has_nan,
             binary,
             options,
             leaf,
             X,
             i,
-            room,
+            work,
             shares is None,
             scores,
             known,
@@ -643,7 +653,7 @@ def _predict_rows(
 
 
 @allocating
-def write_densities(handle, X, held, densities, holes):
+def write_densities(handle, X, held, densities, has_nan):
     """Write log p(row, leaf | class) for every row and every class with a cell at the row's leaf.
 
     Parameters
@@ -658,39 +668,39 @@ def write_densities(handle, X, held, densities, holes):
         Receives the densities; the entries of other classes are left as they are.
     """
     row = np.empty((1, X.shape[1]))
-    _densities_at(handle, X, held, densities, holes, row, _room_of(handle))
+    _densities_at(handle, X, held, densities, has_nan, row, _workspace_of(handle))
 
 
 @inlined
-def _densities_at(handle, X, held, densities, holes, row, room):
+def _densities_at(handle, X, held, densities, has_nan, row, work):
     """Load the state and call `_write_densities`."""
-    tree, missing, sketch, model, binary, options, _, _ = parts_of(handle)
+    tree, observed, sketch, model, binary, options, _, _ = parts_of(handle)
     _write_densities(
         tree,
-        missing,
+        observed,
         sketch,
         model,
-        holes,
+        has_nan,
         binary,
         options,
         X,
         held,
         densities,
         row,
-        room,
+        work,
     )
 
 
 @inlined
 def _write_densities(
-    tree, missing, sketch, model, holes, binary, options, X, held, densities, row, room
+    tree, observed, sketch, model, has_nan, binary, options, X, held, densities, row, work
 ):
     """The loop of `write_densities`. Parameters as in it and in the module docstring.
 
     ``row`` of shape (1, d) is a scratch array.
     """
     leaves, cells = tree.leaves, tree.cells
-    prepare(model, tree, missing, room)
+    prepare(model, tree, observed, work)
     for i in range(X.shape[0]):
         leaf = tree.nodes.leaf[route(tree.nodes, X, i)]
         settle(tree, X, i, options.n_numeric, row)
@@ -698,16 +708,16 @@ def _write_densities(
         while cell >= 0:
             densities[i, cells.code[cell]] = _joint_density(
                 tree,
-                missing,
+                observed,
                 sketch,
                 model,
-                holes,
+                has_nan,
                 binary,
                 options,
                 leaf,
                 cell,
                 row,
-                room,
+                work,
                 held,
             )
             cell = cells.next[cell]
@@ -732,18 +742,18 @@ def write_scores(handle, X, leaf, scores):
         Receives the scores; the entries of classes without a cell are left as they are.
     """
     scratch = _make_scratch(scores.shape[1], X.shape[1])
-    _scores_at(handle, X, leaf, scores, scratch, _room_of(handle))
+    _scores_at(handle, X, leaf, scores, scratch, _workspace_of(handle))
 
 
 @inlined
-def _scores_at(handle, X, leaf, scores, scratch, room):
+def _scores_at(handle, X, leaf, scores, scratch, work):
     """Load the state and run the loop of `write_scores`."""
-    tree, missing, sketch, model, binary, options, _, _ = parts_of(handle)
-    prepare(model, tree, missing, room)
+    tree, observed, sketch, model, binary, options, _, _ = parts_of(handle)
+    prepare(model, tree, observed, work)
     for i in range(X.shape[0]):
         n = _score_leaf(
             tree,
-            missing,
+            observed,
             sketch,
             model,
             True,
@@ -752,7 +762,7 @@ def _scores_at(handle, X, leaf, scores, scratch, room):
             leaf,
             X,
             i,
-            room,
+            work,
             False,
             scratch.scores,
             scratch.codes,
@@ -774,10 +784,10 @@ def first_missing(X, start):
     for i in range(start, X.shape[0]):
         # No early exit from the inner loop, so that it can vectorise.
         # No early exit from the inner loop, so that it can vectorise.
-        whole = True
+        complete = True
         for j in range(X.shape[1]):
-            whole &= X[i, j] == X[i, j]
-        if not whole:
+            complete &= X[i, j] == X[i, j]
+        if not complete:
             return i
     return -1
 

@@ -2,7 +2,7 @@
 
 The functions below are the same for all models. They check the row, put it in internal order and
 call the loop over rows that was compiled for the model by its address. What depends on the model is
-in a *call context*, which is laid out in memory like a state: the parameter ``desk``.
+in a *call context*, which is laid out in memory like a state: the parameter ``context``.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from mist.engine.compiled import inlined, undivided
 from mist.engine.handle import Address, Handle, parts_of
 from mist.engine.row_loops import predict_rows, run
 from mist.limits import LARGEST, LARGEST_WEIGHT
-from mist.locking import ALONE
+from mist.locking import WRITER
 
 Array = np.ndarray[Any, Any]
 
@@ -69,27 +69,27 @@ def _take(x, order, n_numeric, row):
 
     Valid means aligned, no value above `LARGEST` and 0/1 columns that hold 0, 1 or NaN.
     """
-    good, whole = x.ctypes.data % _ALIGNED == 0 and x.strides[0] % _ALIGNED == 0, True
+    good, complete = x.ctypes.data % _ALIGNED == 0 and x.strides[0] % _ALIGNED == 0, True
     if not good:
         return False, False
     for j in range(order.size):
         v = x[order[j]]
         row[0, j] = v
         good &= not abs(v) > LARGEST  # NaN is valid
-        whole &= v == v
+        complete &= v == v
     for j in range(n_numeric, order.size):
         v = row[0, j]
         good &= v == 0.0 or v == 1.0 or v != v
-    return good, whole
+    return good, complete
 
 
 @undivided
-def learn_row(desk, handle, x, code, w):
+def learn_row(context, handle, x, code, w):
     """Learn a row if it is valid and no other thread uses the model.
 
     Parameters
     ----------
-    desk : address
+    context : address
         Of the call context from `learner`.
     handle : address
         Of the state.
@@ -104,9 +104,9 @@ def learn_row(desk, handle, x, code, w):
     -------
     int
         `UNSURE`, or the detail that `mist.engine.row_loops.run` returned times 8, plus the reason;
-        see `told`.
+        see `decode_status`.
     """
-    run_at, order, n_numeric, ranks, holes, flags = parts_of(desk)
+    run_at, order, n_numeric, ranks, has_nan, flags = parts_of(context)
     # Python's global lock is kept from here to the end, so no thread can enter after this test.
     busy = np.int64(0)
     for k in range(flags.size):  # a writer, and readers by lock
@@ -114,8 +114,8 @@ def learn_row(desk, handle, x, code, w):
     if busy != 0:
         return UNSURE
     row, codes, weights = np.empty((1, order.size)), np.empty(1, np.int64), np.empty(1)
-    good, whole = _take(x, order, n_numeric, row)
-    if not (good and (whole or holes) and 0.0 < w <= LARGEST_WEIGHT):
+    good, complete = _take(x, order, n_numeric, row)
+    if not (good and (complete or has_nan) and 0.0 < w <= LARGEST_WEIGHT):
         return UNSURE
     codes[0], weights[0] = code, w
     start = np.int64(0)
@@ -126,25 +126,25 @@ def learn_row(desk, handle, x, code, w):
 
 
 @undivided
-def predict_row(desk, handle, x):
+def predict_row(context, handle, x):
     """Class code of a row, or `UNSURE`; -1 where nothing is known.
 
     Parameters
     ----------
-    desk : address
+    context : address
         Of the call context from `predictor`.
     handle, x
         As for `learn_row`.
     """
-    predict_at, order, n_numeric, ranks, holes, flags = parts_of(desk)
+    predict_at, order, n_numeric, ranks, has_nan, flags = parts_of(context)
     # Other readers do no harm, so only the flag of a writer counts.
-    if flags[ALONE] != 0:
+    if flags[WRITER] != 0:
         return UNSURE
     row, out = np.empty((1, order.size)), np.empty(1, np.int64)
-    good, whole = _take(x, order, n_numeric, row)
-    if not (good and (whole or holes)):
+    good, complete = _take(x, order, n_numeric, row)
+    if not (good and (complete or has_nan)):
         return UNSURE
-    if holes:
+    if has_nan:
         _call_predict_rows(predict_at, (handle, row, ranks, out, None, True))
     else:
         _call_predict_rows(predict_at, (handle, row, ranks, out, None, None))
@@ -153,12 +153,12 @@ def predict_row(desk, handle, x):
 
 _ANY = Address(types.none)
 _ROW = types.Array(types.float64, 1, "A")
-_WAY = tuple[Any, Handle]
+_PATH = tuple[Any, Handle]
 
 
 def learner(
-    handle: Handle, order: Array, n_numeric: int, ranks: Array, holes: bool, flags: Array
-) -> _WAY:
+    handle: Handle, order: Array, n_numeric: int, ranks: Array, has_nan: bool, flags: Array
+) -> _PATH:
     """The entry point of `learn_row` for the layout of a handle, and its call context.
 
     Parameters
@@ -171,28 +171,30 @@ def learner(
         Number of columns that are not 0/1.
     ranks : ndarray of int64, shape (n_codes,)
         Rank of each class code in the sorted order of the labels.
-    holes : bool
+    has_nan : bool
         Whether rows with missing values are accepted.
     flags : ndarray of int64
-        Flags of the read-write lock, see `mist.locking.Gate`.
+        Flags of the read-write lock, see `mist.locking.ReadWriteLock`.
     """
     # Of the arrays only the types count here.
     row, codes, weights = np.empty((1, 1)), np.empty(1, np.int64), np.empty(1)
     at = handle.layout.address(run, (row, codes, weights, 0, codes, None, None, None))
-    desk = Handle((at, order, n_numeric, ranks, holes, flags))
-    return learn_row.whole.compile((desk.layout.type, _ANY, _ROW, types.int64, types.float64)), desk
+    context = Handle((at, order, n_numeric, ranks, has_nan, flags))
+    return learn_row.complete.compile(
+        (context.layout.type, _ANY, _ROW, types.int64, types.float64)
+    ), context
 
 
 def predictor(
-    handle: Handle, order: Array, n_numeric: int, ranks: Array, holes: bool, flags: Array
-) -> _WAY:
+    handle: Handle, order: Array, n_numeric: int, ranks: Array, has_nan: bool, flags: Array
+) -> _PATH:
     """The entry point of `predict_row` and its call context. Parameters as in `learner`."""
     row, codes = np.empty((1, 1)), np.empty(1, np.int64)
-    at = handle.layout.address(predict_rows, (row, codes, codes, None, True if holes else None))
-    desk = Handle((at, order, n_numeric, ranks, holes, flags))
-    return predict_row.whole.compile((desk.layout.type, _ANY, _ROW)), desk
+    at = handle.layout.address(predict_rows, (row, codes, codes, None, True if has_nan else None))
+    context = Handle((at, order, n_numeric, ranks, has_nan, flags))
+    return predict_row.complete.compile((context.layout.type, _ANY, _ROW)), context
 
 
-def told(done: int) -> tuple[int, int]:
+def decode_status(done: int) -> tuple[int, int]:
     """Reason and detail from what `learn_row` returned; the detail may be negative."""
     return done % _REASONS, done // _REASONS

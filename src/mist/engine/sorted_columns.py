@@ -19,7 +19,7 @@ _STRIDES = 16
 """About so many rows are compared in all columns before each column is searched separately."""
 
 
-class View(NamedTuple):
+class SortedColumns(NamedTuple):
     """Sorted columns of every sketch, in blocks of rows as in `Sketch.items`."""
 
     values: Any  # (pool rows, numeric columns), as `Sketch.items`: ascending, missing ones last
@@ -84,12 +84,12 @@ def count_at_most(table, start, n, bounds, found):
 
 
 @exact
-def add_sorted(view, cell, start, n, X, i, weight, bounds, found):
+def add_sorted(sorted_columns, cell, start, n, X, i, weight, bounds, found):
     """Add a row of X to n sorted rows from ``start`` on; the block must have one row more.
 
     Parameters
     ----------
-    view, cell : View, int
+    sorted_columns, cell : SortedColumns, int
         The sorted columns, and the cell whose sketch learns the row.
     start, n : int
         First row of the block, and number of rows it holds.
@@ -100,12 +100,12 @@ def add_sorted(view, cell, start, n, X, i, weight, bounds, found):
     bounds, found : float64 arrays, shape (n_numeric,)
         Scratch arrays.
     """
-    values, mass = view.values, view.mass
+    values, mass = sorted_columns.values, sorted_columns.mass
     d = values.shape[1]
     for j in range(d):
         known = X[i, j] == X[i, j]
         bounds[j] = stored(values, X[i, j]) if known else np.inf
-        view.count[cell, j] += 1 if known else 0
+        sorted_columns.count[cell, j] += 1 if known else 0
     first = np.int64(0)
     if n > 0:
         count_at_most(values, start, n, bounds, found)
@@ -135,14 +135,14 @@ def add_sorted(view, cell, start, n, X, i, weight, bounds, found):
 
 
 @exact
-def halve_sorted(view, cell, start, n, weight, bit, half, doubles):
+def halve_sorted(sorted_columns, cell, start, n, weight, bit, half, doubles):
     """Halve one level of a sketch in its sorted columns; n - half rows are left.
 
     Of the first 2 * half values of the level's weight every second one stays.
 
     Parameters
     ----------
-    view, cell : View, int
+    sorted_columns, cell : SortedColumns, int
         The sorted columns, and the cell of the sketch.
     start, n : int
         First row of the block, and number of rows it holds.
@@ -155,7 +155,7 @@ def halve_sorted(view, cell, start, n, weight, bit, half, doubles):
     doubles : bool
         Whether the values that stay get twice the weight.
     """
-    values, mass, gain = view.values, view.mass, np.int64(doubles)
+    values, mass, gain = sorted_columns.values, sorted_columns.mass, np.int64(doubles)
     # Weights are sums of powers of 2 and exact, so `own == weight` finds the level. Integers in
     # place of branches: which values are of the level could not be predicted.
     for j in range(values.shape[1]):
@@ -173,28 +173,28 @@ def halve_sorted(view, cell, start, n, weight, bit, half, doubles):
             mass[kept, j] = total
             known += stays & np.int64(value < np.inf)
             kept += stays
-        view.count[cell, j] = known
+        sorted_columns.count[cell, j] = known
 
 
 @exact
-def fill_sorted(view, cell, start, rows, weight):
+def fill_sorted(sorted_columns, cell, start, rows, weight):
     """Write the rows of a new sketch: every column is sorted, and all values have one weight."""
     for j in range(rows.shape[1]):
-        view.count[cell, j] = 0
+        sorted_columns.count[cell, j] = 0
     for k in range(len(rows)):
         for j in range(rows.shape[1]):
-            view.values[start + k, j] = rows[k, j]
-            view.mass[start + k, j] = (k + 1.0) * weight
-            view.count[cell, j] += 1 if rows[k, j] < np.inf else 0
+            sorted_columns.values[start + k, j] = rows[k, j]
+            sorted_columns.mass[start + k, j] = (k + 1.0) * weight
+            sorted_columns.count[cell, j] += 1 if rows[k, j] < np.inf else 0
 
 
 @exact
-def move_sorted(view, new_view, start, new_start, n):
+def move_sorted(sorted_columns, new_view, start, new_start, n):
     """Copy n rows to a block of the same or of another view.
 
     In the same view the new block may overlap the old one if it begins before it.
     """
     for k in range(n):
-        for j in range(view.values.shape[1]):
-            new_view.values[new_start + k, j] = view.values[start + k, j]
-            new_view.mass[new_start + k, j] = view.mass[start + k, j]
+        for j in range(sorted_columns.values.shape[1]):
+            new_view.values[new_start + k, j] = sorted_columns.values[start + k, j]
+            new_view.mass[new_start + k, j] = sorted_columns.mass[start + k, j]

@@ -24,7 +24,7 @@ from mist.engine.state import LEVELS, TOTALS
 from mist.engine.thresholds import class_median, left_mass, midpoint
 
 
-class Room(NamedTuple):
+class ScreenWorkspace(NamedTuple):
     """Workspace for one leaf."""
 
     cells: Any  # int64 (n_codes,)
@@ -34,7 +34,7 @@ class Room(NamedTuple):
 
 
 @allocating
-def glance_room(sketch, cells, medians):
+def screen_workspace(sketch, cells, medians):
     """Workspace made from arrays for the classes, which are passed, and a sketch's column."""
     n = np.int64(0)
     # The test for None is a statement of its own: only then is the rest not compiled without
@@ -42,25 +42,25 @@ def glance_room(sketch, cells, medians):
     if sketch is not None:
         n = sketch.plan[TOTALS, LEVELS] + 2
     column = np.empty((2, n))
-    return Room(cells, medians, column[0], column[1])
+    return ScreenWorkspace(cells, medians, column[0], column[1])
 
 
 @exact
-def must_fail(glance, tree, sketch, leaf, n_numeric, room):
+def cannot_split(screen, tree, sketch, leaf, n_numeric, work):
     """Whether a split attempt at the leaf must fail. False means: not known, examine the leaf.
 
     Parameters
     ----------
-    glance : mist.engine.state.Glance
+    screen : mist.engine.state.ScreenParams
         Parameters of the radius.
     tree, sketch
         Parts of a `mist.engine.state.State` without missing values.
     leaf, n_numeric : int
         The leaf, and the number of numeric columns.
-    room : Room
+    work : ScreenWorkspace
         Workspace.
     """
-    if glance.squared == 0.0:
+    if screen.squared == 0.0:
         return False
     n, cell = 0, tree.leaves.first[leaf]
     while cell >= 0:
@@ -69,15 +69,15 @@ def must_fail(glance, tree, sketch, leaf, n_numeric, room):
             # a class.
             if tree.cells.start[cell] >= 0 and tree.cells.used[cell] == 0:
                 return False
-            room.cells[n] = cell
+            work.cells[n] = cell
             n += 1
         cell = tree.cells.next[cell]
     if n < 2:
         return True
-    cells = room.cells[:n]
-    tests = glance.tests * (n - 1) if glance.by_class else glance.tests
-    eps = confidence_radius(glance.squared, tests, glance.delta, tree.leaves.rows[leaf])
-    if eps < glance.tie_threshold:
+    cells = work.cells[:n]
+    tests = screen.tests * (n - 1) if screen.by_class else screen.tests
+    eps = confidence_radius(screen.squared, tests, screen.delta, tree.leaves.weight_seen[leaf])
+    if eps < screen.tie_threshold:
         return False
     # If two columns gain `least`, the gap is at most most_gain - least = eps - TIE. The margin TIE
     # leaves cases that differ by rounding to the full test.
@@ -88,32 +88,32 @@ def must_fail(glance, tree, sketch, leaf, n_numeric, room):
     if second < 0:
         return False
     v, w = tree.leaves.best_at[leaf], tree.leaves.second_at[leaf]
-    if _gain_near(tree, sketch, cells, best, v, n_numeric, room) < least:
+    if _gain_near(tree, sketch, cells, best, v, n_numeric, work) < least:
         return False
-    return _gain_near(tree, sketch, cells, second, w, n_numeric, room) >= least
+    return _gain_near(tree, sketch, cells, second, w, n_numeric, work) >= least
 
 
 @exact
-def _gain_near(tree, sketch, cells, j, threshold, n_numeric, room):
+def _gain_near(tree, sketch, cells, j, threshold, n_numeric, work):
     """Gini gain of a column's candidate that is nearest to a threshold."""
     n = cells.size
     v = 0.5
     if j < n_numeric:
         for i in range(n):
-            room.medians[i] = class_median(tree, sketch, cells[i], j, room.values, room.weights)
-        v = _midpoint_near(room.medians, n, threshold)
+            work.medians[i] = class_median(tree, sketch, cells[i], j, work.values, work.weights)
+        v = _midpoint_near(work.medians, n, threshold)
         if v != v:
             return 0.0
-    total, whole, n_left, left, right = 0.0, 0.0, 0.0, 0.0, 0.0
+    total, parent, n_left, left, right = 0.0, 0.0, 0.0, 0.0, 0.0
     for cell in cells:
         count = tree.cells.count[cell]
         part = left_mass(tree, sketch, cell, j, v, n_numeric)
         total += count
         n_left += part
-        whole += impurity_term(count, None)
+        parent += impurity_term(count, None)
         left += impurity_term(part, None)
         right += impurity_term(count - part, None)
-    return split_gain(n_left, total - n_left, left, right, whole, None)
+    return split_gain(n_left, total - n_left, left, right, parent, None)
 
 
 @exact

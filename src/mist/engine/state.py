@@ -1,9 +1,9 @@
 """The arrays that hold a tree.
 
 Everything a model has learnt is in the arrays below, grouped into named tuples. Compiled functions
-take the tuples as arguments or load them from an address. The groups `Missing` and `Sketch` are
-``None`` until they are needed; until then the code that uses them is not compiled. The arrays of
-the leaf predictors are described in `mist.engine.leafmodel`.
+take the tuples as arguments or load them from an address. The groups `ObservedWeights` and
+`Sketch` are ``None`` until they are needed; until then the code that uses them is not compiled. The
+arrays of the leaf predictors are described in `mist.engine.leafmodel`.
 
 Arrays are reserved in advance. The `reserve_*` functions run between calls of compiled code and
 replace arrays by larger ones; compiled code only fills what has been reserved.
@@ -42,17 +42,17 @@ MEAN, M2, PREC = range(3)
 LOW, HIGH = range(2)
 """Rows of `Sketch.ends`."""
 
-ROOMS, TOTALS, CAPS = range(3)
+BLOCK_SIZES, TOTALS, CAPS = range(3)
 """Rows of `Sketch.plan`: block sizes in rows; capacity of a sketch by its number of levels;
 capacity of a level by its depth below the top."""
 
 LEVELS = 40
 """Most levels of a sketch: enough for 2**42 rows and more. Beyond, `mist.engine.kll` drops rows."""
 
-MIN_ROOM = 4
+MIN_BLOCK = 4
 """Rows of the smallest block of a sketch."""
 
-SMALL_ROOM = 12
+SMALL_BLOCK = 12
 """Up to this size, a block grows by two rows; beyond, by half."""
 
 NODE = np.dtype(
@@ -69,18 +69,24 @@ NODE = np.dtype(
 
 LEAF = np.dtype(
     [
-        ("rows", np.float64),  # weight observed here
+        ("weight_seen", np.float64),  # weight observed here
         ("weight", np.float64),  # inherited and observed weight of all cells
-        ("clock", np.int64),  # cache updates so far, one a row (gaussian and sketch leaves)
+        ("n_updates", np.int64),  # cache updates so far, one a row (gaussian and sketch leaves)
         ("tried", np.int64),  # multiples of the grace period already examined
-        ("refresh_at", np.int64),  # value of `clock` at which the caches of all cells are renewed
+        (
+            "refresh_at",
+            np.int64,
+        ),  # value of `n_updates` at which the caches of all cells are renewed
         ("epoch", np.int64),  # `EPOCH` when the caches of all cells were renewed last
         ("node", np.int64),
         ("first", np.int64),  # ends of the chain of cells
         ("last", np.int64),
         ("n_cells", np.int64),
         ("sketched", np.int64),  # number of cells with a sketch
-        ("orphan", np.int64),  # 1: prior-only, the cells hold masses of the parent, nothing else
+        (
+            "prior_only",
+            np.int64,
+        ),  # 1: prior-only, the cells hold masses of the parent, nothing else
         ("best", np.int64),  # columns that gained most at the last attempt, -1 without one
         ("second", np.int64),
         ("best_at", np.float64),  # thresholds of these columns then; unset where they are -1
@@ -99,7 +105,10 @@ CELL = np.dtype(
         ("code", np.int64),  # class code
         ("next", np.int64),  # next cell of the leaf, or next free cell; -1 at the end
         # The cell's sketch; all but `start` mean nothing while `start` is -1:
-        ("room", np.int16),  # index of the block size in the row `ROOMS` of `Sketch.plan`
+        (
+            "size_class",
+            np.int16,
+        ),  # index of the block size in the row `BLOCK_SIZES` of `Sketch.plan`
         ("levels", np.int16),
         ("used", np.int32),  # stored rows
         ("before", np.int32),  # cells with the previous and the next block in the pool; -1: none
@@ -126,7 +135,7 @@ class Tree(NamedTuple):
     totals: Any  # float64 (class codes): weight learnt of each class, if priors are balanced
 
 
-class Missing(NamedTuple):
+class ObservedWeights(NamedTuple):
     """Column weights: observed weight column by column; None until a NaN is learnt."""
 
     cell: Any  # float64 (cells, d)
@@ -142,7 +151,7 @@ class Sketch(NamedTuple):
     sizes: Any  # int16 or int32 (cells, LEVELS): stored rows a level
     ends: Any  # as items (cells, 2, numeric columns): exact LOW and HIGH
     medians: Any  # as items (cells, numeric columns): as of `median_at`; some may be newer
-    plan: Any  # int64 (3, n), n = max(LEVELS + 1, number of block sizes): ROOMS, TOTALS, CAPS
+    plan: Any  # int64 (3, n), n = max(LEVELS + 1, number of block sizes): BLOCK_SIZES, TOTALS, CAPS
 
 
 class Options(NamedTuple):
@@ -166,7 +175,7 @@ class Options(NamedTuple):
         return np.float32 if self.single else np.float64
 
 
-class Glance(NamedTuple):
+class ScreenParams(NamedTuple):
     """Parameters of the split screen: the terms of `mist.engine.criterion.radius`."""
 
     squared: float  # 0: the screen is off and every leaf that is due is examined
@@ -176,11 +185,11 @@ class Glance(NamedTuple):
     tie_threshold: float
 
 
-NO_GLANCE = Glance(0.0, 1.0, False, 1.0, 0.0)
+NO_SCREEN = ScreenParams(0.0, 1.0, False, 1.0, 0.0)
 """Every leaf that is due is examined."""
 
 
-_PARTS = ("tree", "missing", "sketch", "model", "binary", "options", "conformity", "glance")
+_PARTS = ("tree", "observed", "sketch", "model", "binary", "options", "conformity", "screen")
 """The parts of a state that compiled code loads, in this order."""
 
 
@@ -193,15 +202,15 @@ class State:
     """
 
     tree: Tree
-    missing: Missing | None
+    observed: ObservedWeights | None
     sketch: Sketch | None
     model: Any  # named tuple of a `mist.engine.leafmodel.LeafModel`
     options: Options
-    trials: dict[int, Any] = field(
+    candidate_splits: dict[int, Any] = field(
         default_factory=dict
     )  # leaf: `mist.engine.candidate_splits.Batch`
     conformity: Any = None  # a `mist.engine.conformity.Conformity`, or None
-    glance: Glance = NO_GLANCE
+    screen: ScreenParams = NO_SCREEN
     began: Array | None = None  # in a fork: masses of the nodes before it learnt anything
     # In a fork that began with shares of mixtures: their masses and weights, by leaf and code.
     carried: dict[tuple[int, int], Array] | None = None
@@ -218,7 +227,7 @@ class State:
         super().__setattr__(name, value)
 
     def __getstate__(self) -> dict[str, Any]:
-        self.check_whole()
+        self.check_intact()
         return {f.name: getattr(self, f.name) for f in fields(self)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -229,7 +238,7 @@ class State:
         """The arrays laid out for compiled functions; made again once a part was replaced."""
         handle: Handle | None = self._handle
         if handle is None:
-            self.check_whole()
+            self.check_intact()
             parts = tuple(getattr(self, name) for name in _PARTS)
             handle = Handle(parts, [self._kind_of(name) for name in _PARTS])
             vars(self)["_handle"] = handle
@@ -248,7 +257,7 @@ class State:
                 vars(self).update(_torn=True, _handle=None)
                 raise
 
-    def check_whole(self) -> None:
+    def check_intact(self) -> None:
         """Raise an error if a change was interrupted, so that arrays may be inconsistent."""
         if self._torn:
             raise RuntimeError(
@@ -306,11 +315,11 @@ def _arrays(group: Any) -> list[np.ndarray]:
     return [a for part in parts for a in _arrays(part)] if isinstance(group, tuple | dict) else []
 
 
-def _rooms(totals: Array) -> list[int]:
+def _block_sizes(totals: Array) -> list[int]:
     """Block sizes: small steps first, then what a sketch holds with every second level more."""
-    sizes, levels = [MIN_ROOM], [int(n) for n in totals[LEVELS % 2 :: 2] if n > 2 * totals[1]]
+    sizes, levels = [MIN_BLOCK], [int(n) for n in totals[LEVELS % 2 :: 2] if n > 2 * totals[1]]
     while sizes[-1] < levels[0]:
-        sizes.append(sizes[-1] + max(2, sizes[-1] // 2 if sizes[-1] >= SMALL_ROOM else 0))
+        sizes.append(sizes[-1] + max(2, sizes[-1] // 2 if sizes[-1] >= SMALL_BLOCK else 0))
     return [n for n in sizes if n < levels[0]] + levels
 
 
@@ -324,11 +333,11 @@ def _planned(sketch_size: int) -> np.ndarray:
     """The cached `sketch_plan`, not to be written to."""
     caps = [max(8, int(sketch_size * (2 / 3) ** depth + 0.5)) for depth in range(LEVELS)]
     totals = np.concatenate([[0], np.cumsum(caps)])
-    rooms = _rooms(totals)
-    plan = np.full((3, max(LEVELS + 1, len(rooms))), -1, np.int64)
+    block_sizes = _block_sizes(totals)
+    plan = np.full((3, max(LEVELS + 1, len(block_sizes))), -1, np.int64)
     plan[CAPS, :LEVELS] = caps
     plan[TOTALS, : LEVELS + 1] = totals
-    plan[ROOMS, : len(rooms)] = rooms
+    plan[BLOCK_SIZES, : len(block_sizes)] = block_sizes
     return plan
 
 
@@ -357,22 +366,22 @@ def new_node(tree, depth_of_parent):
     return node
 
 
-def new_leaf(tree, node, orphan):
+def new_leaf(tree, node, prior_only):
     """Append an empty leaf for the node."""
     leaf = tree.counters[N_LEAVES]
     tree.counters[N_LEAVES] += 1
-    clear_leaf(tree, leaf, node, orphan)
+    clear_leaf(tree, leaf, node, prior_only)
     return leaf
 
 
-def clear_leaf(tree, leaf, node, orphan):
+def clear_leaf(tree, leaf, node, prior_only):
     """Reset a leaf's record; cells that it had must have been detached before."""
     leaves = tree.leaves
     tree.nodes.leaf[node] = leaf
     leaves.node[leaf] = node
-    leaves.rows[leaf] = 0.0
+    leaves.weight_seen[leaf] = 0.0
     leaves.weight[leaf] = 0.0
-    leaves.clock[leaf] = 0
+    leaves.n_updates[leaf] = 0
     leaves.tried[leaf] = 0
     leaves.refresh_at[leaf] = 1
     leaves.epoch[leaf] = tree.counters[EPOCH]
@@ -380,7 +389,7 @@ def clear_leaf(tree, leaf, node, orphan):
     leaves.last[leaf] = -1
     leaves.n_cells[leaf] = 0
     leaves.sketched[leaf] = 0
-    leaves.orphan[leaf] = orphan
+    leaves.prior_only[leaf] = prior_only
     leaves.best[leaf] = -1
     leaves.second[leaf] = -1
     tree.spread[leaf, :] = 0.0
@@ -449,7 +458,7 @@ def rebuild_table(tree):
 
 
 @inlined
-def has_room_for_cell(tree):
+def has_capacity_for_cell(tree):
     """Whether a new cell fits into the arrays."""
     return tree.counters[FREE_CELL] >= 0 or tree.counters[N_CELLS] < tree.cells.size
 

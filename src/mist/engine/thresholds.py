@@ -68,7 +68,7 @@ def class_median(tree, sketch, cell, j, values, weights):
 
 
 @allocating
-def class_medians(tree, missing, sketch, cells, n_numeric):
+def class_medians(tree, observed, sketch, cells, n_numeric):
     """Median of every class in every numeric column, NaN where nothing is known.
 
     Returns shape (cells, n_numeric), by `class_median`.
@@ -82,9 +82,9 @@ def class_medians(tree, missing, sketch, cells, n_numeric):
             out[i, j] = class_median(tree, sketch, cell, j, values, weights)
         if records.start[cell] >= 0:
             records.median_at[cell] = records.steps[cell]
-        elif missing is not None:
+        elif observed is not None:
             for j in range(n_numeric):
-                if not missing.cell[cell, j] > 0.0:
+                if not observed.cell[cell, j] > 0.0:
                     out[i, j] = np.nan
     return out
 
@@ -138,9 +138,9 @@ def midpoints(medians):
 
 
 @allocating
-def median_candidates(tree, missing, sketch, cells, n_numeric):
+def median_candidates(tree, observed, sketch, cells, n_numeric):
     """Candidates between the class medians, shape (cells - 1, n_numeric)."""
-    return midpoints(class_medians(tree, missing, sketch, cells, n_numeric))
+    return midpoints(class_medians(tree, observed, sketch, cells, n_numeric))
 
 
 @allocating
@@ -233,7 +233,7 @@ def _gaussian_rank(mean, variance, v):
 
 
 @exact
-def left_masses(tree, missing, sketch, cell, candidates, known, left):
+def left_masses(tree, observed, sketch, cell, candidates, known, left):
     """Mass of one class known in each numeric column, and its part left of each candidate.
 
     From the sketch of the class, or from its Gaussian without one.
@@ -256,7 +256,7 @@ def left_masses(tree, missing, sketch, cell, candidates, known, left):
     if sketch is not None:  # noqa: SIM102
         if tree.cells.start[cell] >= 0:
             total = float(total_weight(sketch, cell))
-            if missing is None:
+            if observed is None:
                 known[:] = total
             else:
                 _known_in_sketch(tree.cells, sketch, cell, known)
@@ -272,7 +272,7 @@ def left_masses(tree, missing, sketch, cell, candidates, known, left):
             return
     for j in range(d):
         weight = tree.cells.weight[cell]
-        seen = weight if missing is None else missing.cell[cell, j]
+        seen = weight if observed is None else observed.cell[cell, j]
         known[j] = count * seen / weight
         for i in range(m):
             left[i, j] = 0.0
@@ -296,8 +296,8 @@ def left_mass(tree, sketch, cell, j, v, n_numeric):
 
 
 @exact
-def binary_masses(tree, missing, cell, j, count):
+def binary_masses(tree, observed, cell, j, count):
     """Of ``count`` rows of a class, how many have a value in a 0/1 column, and how many a 0."""
     weight = tree.cells.weight[cell]
-    known = count * (weight if missing is None else missing.cell[cell, j]) / weight
+    known = count * (weight if observed is None else observed.cell[cell, j]) / weight
     return known, known * (1.0 - tree.stats[cell, MEAN, j])

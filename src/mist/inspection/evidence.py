@@ -91,7 +91,7 @@ def explain(model: FittedTree, x: Any, *, top: int | None = 5) -> Explanation:
     leaf = int(state.tree.nodes.leaf[node])
     cells = state.tree.cells[leaf_cells(state.tree, leaf)]
     cells = cells[np.argsort(-cells.mass, kind="stable")]
-    codes, labels, ranks = cells.code, labels_of(model), model._labels.columns
+    codes, labels, ranks = cells.code, labels_of(model), model._labels.ranks
     prior, evidence, together = _parts(state, row, leaf, codes, len(ranks))
 
     shares = model._predict_proba(row)[0]
@@ -107,7 +107,7 @@ def explain(model: FittedTree, x: Any, *, top: int | None = 5) -> Explanation:
         probabilities=dict(zip(model.classes_.tolist(), shares.tolist(), strict=True)),
         path=tuple(path),
         leaf=node,
-        rows=float(state.tree.leaves.rows[leaf]),
+        rows=float(state.tree.leaves.weight_seen[leaf]),
         held=tuple(
             ClassAtLeaf(labels[cell["code"]], float(cell["mass"]), float(cell["count"]))
             for cell in cells

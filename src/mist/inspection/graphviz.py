@@ -75,7 +75,7 @@ def export_graphviz(
 
     check_limits(max_depth, max_classes)
     nodes, labels, spread = nodes_of(model), labels_of(model), spreads(model)
-    places = dict(zip(labels, model._labels.columns.tolist(), strict=True))
+    places = dict(zip(labels, model._labels.ranks.tolist(), strict=True))
     lines, shown = list(_HEAD), [0]
     for id in shown:
         node = nodes[id]

@@ -108,14 +108,14 @@ def one_tree(model: Any) -> State:
 def labels_of(model: FittedTree) -> list[Any]:
     """Return the label of each class code."""
     one_tree(model)
-    labels: list[Any] = model.classes_[model._labels.columns].tolist()
+    labels: list[Any] = model.classes_[model._labels.ranks].tolist()
     return labels
 
 
 def spreads(model: FittedTree) -> Array:
     """Return the standard deviation of each column, in the user's order; 0 if constant."""
     state = model._fitted()
-    weight = state.tree.nodes.mass[0] if state.missing is None else state.missing.scale
+    weight = state.tree.nodes.mass[0] if state.observed is None else state.observed.scale
     sums = state.tree.scale[M2]
     out = np.zeros(state.n_features)
     out[model._order] = np.sqrt(np.divide(sums, weight, out=np.zeros_like(sums), where=sums > 0))
@@ -157,13 +157,13 @@ def nodes_of(model: FittedTree) -> dict[int, Node]:
     splits = {split.node: split for split in model.split_log_}
 
     by_leaf = leaf_rules.leaf_masses(state)
-    masses = np.zeros((n, len(model._labels.columns)))
+    masses = np.zeros((n, len(model._labels.ranks)))
     rows, nbytes, leaves = np.zeros(n), np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.int64)
     for node in range(n - 1, -1, -1):  # children have larger numbers than their parents
         leaf = int(nodes.leaf[node])
         if leaf >= 0:
             masses[node, : by_leaf.shape[1]] = by_leaf[leaf]
-            rows[node] = state.tree.leaves.rows[leaf]
+            rows[node] = state.tree.leaves.weight_seen[leaf]
             nbytes[node] = leaf_rules.leaf_bytes(state, leaf)
             leaves[node] = 1
         elif node in splits:  # a fork has no record of earlier splits

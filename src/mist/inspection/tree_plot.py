@@ -93,7 +93,7 @@ def plot_tree(
 
     check_limits(max_depth, max_classes)
     labels = labels_of(model)
-    places = dict(zip(labels, model._labels.columns.tolist(), strict=True))
+    places = dict(zip(labels, model._labels.ranks.tolist(), strict=True))
     with names_as_they_are():
         boxes = _boxes(model, labels, max_depth, max_classes)
         starts = _columns(boxes)

@@ -13,7 +13,7 @@ from mist.io.growing import GrowingEncoder
 from mist.io.live import Records, make_records
 from mist.io.livetable import is_live, open_stream
 from mist.io.opening import open_source
-from mist.io.source import Batch, Cells, Column, TableError
+from mist.io.source import Cells, Column, RawRows, TableError
 from mist.io.table import naming
 from mist.io.targets import Targets
 
@@ -172,12 +172,12 @@ def _encoder(encoding: Mapping[str, Any]) -> tuple[Sequence[str], _Encode]:
     """Names of required columns, and a function from records to a chunk."""
     target = encoding["target"]
     if "columns" in encoding:
-        encoder = Encoder.of_plain(encoding)
+        encoder = Encoder.from_dict(encoding)
         names = [*encoding["columns"], target]
 
         def by_place(records: Records, file: str) -> Chunk:
             columns = [_cells(records, name) for name in names]
-            return encoder.encode(Batch(records.rows, columns, 0.0, file), allow_new=True)
+            return encoder.encode(RawRows(records.rows, columns, 0.0, file), allow_new=True)
 
         return encoding["columns"], by_place
     growing = GrowingEncoder()

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from mist.io.bounds import check_width
-from mist.io.source import Batch, Column, Source, TableError
+from mist.io.source import Column, RawRows, Source, TableError
 from mist.io.text import batch_records, open_text
 
 __all__ = ["ArffSource"]
@@ -39,7 +39,7 @@ class ArffSource(Source):
         with open_text(path) as text:
             self.columns = tuple(_read_header(_lines(text.lines), path))
 
-    def batches(self, size: int) -> Iterator[Batch]:
+    def batches(self, size: int) -> Iterator[RawRows]:
         """Yield the rows from the first one on, at most `size` at a time."""
         with open_text(self.path) as text:
             lines = _lines(text.lines)

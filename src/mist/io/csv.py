@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from mist.io.bounds import MOST_CHARACTERS, check_width, first_twice
-from mist.io.source import Batch, Column, Source, TableError
+from mist.io.source import Column, RawRows, Source, TableError
 from mist.io.text import batch_records, open_text
 
 __all__ = ["CsvSource", "column_names", "sniff_delimiter", "split_records"]
@@ -47,7 +47,7 @@ class CsvSource(Source):
         names = column_names(cells, line) if header else [str(i) for i in range(len(cells))]
         self.columns = tuple(Column(name) for name in names)
 
-    def batches(self, size: int) -> Iterator[Batch]:
+    def batches(self, size: int) -> Iterator[RawRows]:
         """Yield the rows from the first one on, at most `size` at a time."""
         with open_text(self.path) as text:
             records = self._split(text.lines)

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from mist.io.source import MISSING, Batch, Cells, Column, TableError, as_number, as_texts
+from mist.io.source import MISSING, Cells, Column, RawRows, TableError, as_number, as_texts
 from mist.io.targets import Targets
 from mist.limits import LARGEST
 from mist.onehot import UNKNOWN, codes_of, new_texts, write_one_hot
@@ -126,7 +126,7 @@ class Encoder:
         cls,
         columns: Sequence[Column],
         target: int,
-        first: Batch,
+        first: RawRows,
         text_columns: Collection[str] = (),
         ignore: Collection[str] = (),
         unlabelled: bool = False,
@@ -170,7 +170,7 @@ class Encoder:
         return cls(columns, used, codes, target, targets)
 
     @classmethod
-    def of_plain(cls, plain: Mapping[str, Any]) -> Encoder:
+    def from_dict(cls, plain: Mapping[str, Any]) -> Encoder:
         """Make an encoder from the output of `plain`; its rows may lack a label.
 
         Parameters
@@ -264,7 +264,7 @@ class Encoder:
             start += width
         return tuple(positions)
 
-    def collect(self, batch: Batch) -> None:
+    def collect(self, batch: RawRows) -> None:
         """Add the texts of a batch to the categories of the open columns.
 
         Parameters
@@ -288,7 +288,7 @@ class Encoder:
                 codes[text] = len(codes)
 
     def encode(
-        self, batch: Batch, names: tuple[str, ...] | None = None, *, allow_new: bool = False
+        self, batch: RawRows, names: tuple[str, ...] | None = None, *, allow_new: bool = False
     ) -> Chunk:
         """Turn a batch into numbers and labels.
 

@@ -11,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 
 from mist.io.bounds import check_width
-from mist.io.source import MISSING, Batch, Cells, Column, Source, TableError
+from mist.io.source import MISSING, Cells, Column, RawRows, Source, TableError
 from mist.io.text import gathered, open_text
 from mist.onehot import text_of
 
@@ -55,14 +55,14 @@ class JsonlSource(Source):
             raise TableError(f"{path.name} is empty")
         self.columns = tuple(Column(key, _kind(*seen)) for key, seen in counts.items())
 
-    def batches(self, size: int) -> Iterator[Batch]:
+    def batches(self, size: int) -> Iterator[RawRows]:
         """Yield the rows from the first one on, at most `size` at a time."""
         with open_text(self.path) as text:
             objects = islice(read_objects(text.lines), self._limit)
             for group in gathered(objects, size, text.lines):
                 lines, records = zip(*group, strict=True)
                 columns = gather(records, [column.name for column in self.columns])
-                yield Batch(np.array(lines, dtype=np.int64), columns, text.share())
+                yield RawRows(np.array(lines, dtype=np.int64), columns, text.share())
 
 
 def read_objects(lines: Iterable[str]) -> Iterator[tuple[int, dict[str, Any]]]:

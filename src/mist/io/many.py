@@ -9,7 +9,7 @@ from urllib.parse import unquote
 import numpy as np
 
 from mist.io.bounds import check_width
-from mist.io.source import MISSING, Batch, Cells, Column, Source, TableError
+from mist.io.source import MISSING, Cells, Column, RawRows, Source, TableError
 
 __all__ = ["ManySource", "PartitionedSource", "arrange", "partitions"]
 
@@ -48,7 +48,7 @@ class ManySource(Source):
         self.columns = tuple(columns.values())
         self._sizes = [source.path.stat().st_size for source in sources]
 
-    def batches(self, size: int) -> Iterator[Batch]:
+    def batches(self, size: int) -> Iterator[RawRows]:
         """Yield the rows of all files, at most `size` at a time and none from two files."""
         names = [column.name for column in self.columns]
         total, before = sum(self._sizes), 0
@@ -58,13 +58,13 @@ class ManySource(Source):
             try:
                 for batch in source.batches(size):
                     share = (before + batch.fraction * weight) / total
-                    yield Batch(batch.rows, arrange(batch, own, names), share, file)
+                    yield RawRows(batch.rows, arrange(batch, own, names), share, file)
             except TableError as error:
                 raise TableError(f"{file}, {error}") from error
             before += weight
 
 
-def arrange(batch: Batch, own: Sequence[str], wanted: Sequence[str]) -> list[Cells]:
+def arrange(batch: RawRows, own: Sequence[str], wanted: Sequence[str]) -> list[Cells]:
     """Reorder the columns of a batch; absent columns are filled with missing values.
 
     Parameters
@@ -83,7 +83,7 @@ def arrange(batch: Batch, own: Sequence[str], wanted: Sequence[str]) -> list[Cel
 
     Examples
     --------
-    >>> batch = Batch(np.array([1, 2]), [["x", "y"], ["1", "2"]], 1.0)
+    >>> batch = RawRows(np.array([1, 2]), [["x", "y"], ["1", "2"]], 1.0)
     >>> arrange(batch, ["a", "b"], ["b", "c"])
     [['1', '2'], array([nan, nan])]
     """
@@ -135,7 +135,7 @@ class PartitionedSource(Source):
         self._constants = [pair for pair in constants if pair[0].name not in here]
         self.columns = (*source.columns, *(column for column, _ in self._constants))
 
-    def batches(self, size: int) -> Iterator[Batch]:
+    def batches(self, size: int) -> Iterator[RawRows]:
         """Yield the rows from the first one on, at most `size` at a time."""
         for batch in self._source.batches(size):
             further = [[cell] * len(batch.rows) for _, cell in self._constants]

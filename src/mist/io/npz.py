@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from mist.archives import ARCHIVE_ERRORS, check_packing, check_texts, read_header
 from mist.io.bounds import MOST_WHOLE, check_width
-from mist.io.source import Batch, Cells, Column, Source, TableError
+from mist.io.source import Cells, Column, RawRows, Source, TableError
 
 __all__ = ["NpzSource"]
 
@@ -78,7 +78,7 @@ class NpzSource(Source):
         self.columns += (Column(target),)
         self.label = n_columns
 
-    def batches(self, size: int) -> Iterator[Batch]:
+    def batches(self, size: int) -> Iterator[RawRows]:
         """Yield the rows from the first one on, at most `size` at a time."""
         with (
             self._reading() as archive,
@@ -94,7 +94,7 @@ class NpzSource(Source):
                 columns: list[Cells] = list(block.T)
                 columns.append(y if self._classes is None else self._classes[y])
                 rows = np.arange(start + 1, start + count + 1)
-                yield Batch(rows, columns, (start + count) / self._rows)
+                yield RawRows(rows, columns, (start + count) / self._rows)
 
     def _reading(self) -> _Archive:
         return _Archive(self.path)

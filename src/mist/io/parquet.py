@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from mist.io.bounds import MOST_AT_ONCE, check_width
-from mist.io.source import Batch, Cells, Column, Source, TableError
+from mist.io.source import Cells, Column, RawRows, Source, TableError
 
 __all__ = ["ParquetSource"]
 
@@ -46,7 +46,7 @@ class ParquetSource(Source):
             check_width(len(schema), path.name)
             self.columns = tuple(Column(field.name, _kind(field)) for field in schema)
 
-    def batches(self, size: int) -> Iterator[Batch]:
+    def batches(self, size: int) -> Iterator[RawRows]:
         """Yield the rows from the first one on, at most `size` at a time."""
         done = 0
         # A text of many rows is then stored once.
@@ -62,7 +62,7 @@ class ParquetSource(Source):
                     _cells(array, column)
                     for array, column in zip(batch.columns, self.columns, strict=True)
                 ]
-                yield Batch(rows, cells, done / total)
+                yield RawRows(rows, cells, done / total)
 
     def _reading(self) -> _Translate:
         return _Translate(self._errors, self.path)

@@ -17,9 +17,9 @@ from mist.texts import one_line
 __all__ = [
     "MISSING",
     "NO_LABEL",
-    "Batch",
     "Cells",
     "Column",
+    "RawRows",
     "Source",
     "TableError",
     "as_number",
@@ -82,7 +82,7 @@ class Column(NamedTuple):
     categories: tuple[str, ...] | None = None
 
 
-class Batch(NamedTuple):
+class RawRows(NamedTuple):
     """Some rows of a file, column by column.
 
     Attributes
@@ -169,7 +169,7 @@ class Source(ABC):
     """Whether rows may lack columns, whose values are then missing."""
 
     @abstractmethod
-    def batches(self, size: int) -> Iterator[Batch]:
+    def batches(self, size: int) -> Iterator[RawRows]:
         """Yield the rows from the first one on, at most `size` at a time."""
 
 

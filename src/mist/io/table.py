@@ -14,7 +14,7 @@ from mist.io.bounds import check_width, first_twice, rows_at_once
 from mist.io.csv import CsvSource
 from mist.io.encode import Chunk, Encoder
 from mist.io.opening import check_file, open_source
-from mist.io.source import Batch, Source, TableError, find_column
+from mist.io.source import RawRows, Source, TableError, find_column
 
 __all__ = ["Table", "join", "load_csv", "naming", "open_table"]
 
@@ -179,7 +179,7 @@ class Table:
                 on_read(chunk.fraction)
         return join(chunks)
 
-    def _batches(self) -> Iterator[Batch]:
+    def _batches(self) -> Iterator[RawRows]:
         left = self._limit
         for batch in self._source.batches(self._rows_at_once):
             if left is None or len(batch.rows) < left:
@@ -187,7 +187,7 @@ class Table:
                 left = None if left is None else left - len(batch.rows)
             else:
                 columns = [cells[:left] for cells in batch.columns]
-                yield Batch(batch.rows[:left], columns, 1.0, batch.file)
+                yield RawRows(batch.rows[:left], columns, 1.0, batch.file)
                 return
 
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from mist.io.bounds import MOST_AT_ONCE, MOST_CHARACTERS
 from mist.io.compressed import open_bytes
-from mist.io.source import Batch, TableError
+from mist.io.source import RawRows, TableError
 
 __all__ = ["Lines", "Text", "batch_records", "gathered", "open_text"]
 
@@ -174,7 +174,7 @@ def gathered(items: Iterable[_Item], size: int, lines: Lines) -> Iterator[list[_
 
 def batch_records(
     records: Iterable[tuple[int, list[str]]], size: int, text: Text
-) -> Iterator[Batch]:
+) -> Iterator[RawRows]:
     """Gather records into batches, column by column.
 
     Parameters
@@ -193,4 +193,4 @@ def batch_records(
     """
     for group in gathered(records, size, text.lines):
         lines, cells = zip(*group, strict=True)
-        yield Batch(np.array(lines, dtype=np.int64), list(zip(*cells, strict=True)), text.share())
+        yield RawRows(np.array(lines, dtype=np.int64), list(zip(*cells, strict=True)), text.share())

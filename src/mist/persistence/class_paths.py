@@ -1,8 +1,8 @@
 """The classes that a file may hold, by short names.
 
-Each class of this library has a line in `HOMES`, and a class of an installed package is an entry
-point of the group ``mist.classes``; `register` adds other classes. Files hold the names and not the
-modules, so modules may be moved.
+Each class of this library has a line in `CLASS_PATHS`, and a class of an installed package is an
+entry point of the group ``mist.classes``; `register` adds other classes. Files hold the names and
+not the modules, so modules may be moved.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from typing import Any, TypeVar
 
 from mist import plugins
 
-__all__ = ["ELSEWHERE", "HOMES", "class_of", "name_of", "register"]
+__all__ = ["CLASS_PATHS", "ELSEWHERE", "class_of", "name_of", "register"]
 
 _Class = TypeVar("_Class", bound=type)
 
-HOMES: Mapping[str, str] = {
+CLASS_PATHS: Mapping[str, str] = {
     "MistClassifier": "mist.classifier:MistClassifier",
     "MistForest": "mist.forest:MistForest",
     "NCM": "mist.baselines.ncm:NCM",
@@ -31,42 +31,42 @@ HOMES: Mapping[str, str] = {
     "StreamPipeline": "mist.preprocessing.pipeline:StreamPipeline",
     # Parts of the estimators.
     "Labels": "mist.labels:Labels",
-    "Companion": "mist.random_feature_head:Companion",
+    "Companion": "mist.random_feature_head:RandomFeatureHead",
     "SplitRule": "mist.engine.growth:SplitRule",
     "Split": "mist.engine.growth:Split",
     "State": "mist.engine.state:State",
     "Tree": "mist.engine.state:Tree",
-    "Missing": "mist.engine.state:Missing",
+    "Missing": "mist.engine.state:ObservedWeights",
     "Sketch": "mist.engine.state:Sketch",
     "Options": "mist.engine.state:Options",
-    "Glance": "mist.engine.state:Glance",
+    "Glance": "mist.engine.state:ScreenParams",
     "Conformity": "mist.engine.conformity:Conformity",
-    "TrialBatch": "mist.engine.candidate_splits:Batch",
-    "Trial": "mist.engine.candidate_splits:Trial",
+    "TrialBatch": "mist.engine.candidate_splits:CandidateSet",
+    "Trial": "mist.engine.candidate_splits:CandidateSplit",
     "NaiveBayes": "mist.engine.leaves.gaussian:NaiveBayes",
     "Majority": "mist.engine.leaves.majority:Majority",
-    "SketchView": "mist.engine.sorted_columns:View",
+    "SketchView": "mist.engine.sorted_columns:SortedColumns",
     "Mixture": "mist.engine.gaussian_mixtures:Mixture",
-    "MixtureSeen": "mist.engine.gaussian_mixtures:MixtureSeen",
+    "MixtureSeen": "mist.engine.gaussian_mixtures:MixtureObserved",
     "MixtureGrowth": "mist.engine.gaussian_mixtures:Growth",
     "Gaussians": "mist.engine.gaussians:Gaussians",
-    "GaussiansSeen": "mist.engine.gaussians:Seen",
+    "GaussiansSeen": "mist.engine.gaussians:GaussiansObserved",
     "LowRankLeaves": "mist.engine.leaves.lowrank:LowRankLeaves",
     "LowRank": "mist.engine.low_rank_gaussians:LowRank",
-    "LowRankCommon": "mist.engine.low_rank_gaussians:Common",
-    "NCMState": "mist.baselines.ncm:State",
-    "SLDAState": "mist.baselines.slda:State",
-    "SQDAState": "mist.baselines.sqda:State",
-    "RLSState": "mist.baselines.rls:State",
-    "GaussianNBState": "mist.baselines.gaussian_nb:State",
-    "RandomFeatureLDAState": "mist.baselines.random_feature_lda:State",
+    "LowRankCommon": "mist.engine.low_rank_gaussians:LeafShared",
+    "NCMState": "mist.baselines.ncm:NCMState",
+    "SLDAState": "mist.baselines.slda:SLDAState",
+    "SQDAState": "mist.baselines.sqda:SQDAState",
+    "RLSState": "mist.baselines.rls:RLSState",
+    "GaussianNBState": "mist.baselines.gaussian_nb:GaussianNBState",
+    "RandomFeatureLDAState": "mist.baselines.random_feature_lda:RandomFeatureLDAState",
 }
 """Module and name of each class, by its name in files. Released names are never reused."""
 
 ELSEWHERE = frozenset({"PEC", "PECState", "RandomFeatureRLS", "RandomFeatureRLSState"})
 """Names of classes that are in the package of the benchmark."""
 
-_NAMES = {home: name for name, home in HOMES.items()}
+_NAMES = {path: name for name, path in CLASS_PATHS.items()}
 _REGISTERED: dict[str, type] = {}
 
 
@@ -108,31 +108,31 @@ def register(cls: _Class, name: str | None = None) -> _Class:
         raise ValueError(f"name={name!r} must be a word that begins with a capital letter")
     # A class that is defined again, as in a notebook, replaces the earlier one.
     known = _REGISTERED.get(name, cls)
-    taken = name in HOMES or name in ELSEWHERE or name in plugins.added("classes")
-    if taken or _home(known) != _home(cls):
+    taken = name in CLASS_PATHS or name in ELSEWHERE or name in plugins.added("classes")
+    if taken or _path_of(known) != _path_of(cls):
         raise ValueError(f"name={name!r} is the name of another class in files: give another name")
     _REGISTERED[name] = cls
     return cls
 
 
-def _home(cls: type) -> str:
+def _path_of(cls: type) -> str:
     return f"{cls.__module__}:{cls.__qualname__}"
 
 
 def name_of(cls: type) -> str | None:
     """Name of a class in files, None if files cannot hold it."""
-    home = _home(cls)
-    if home in _NAMES:
-        return _NAMES[home]
+    path = _path_of(cls)
+    if path in _NAMES:
+        return _NAMES[path]
     registered = (name for name, known in _REGISTERED.items() if known is cls)
-    added = (point.name for point in plugins.added("classes").values() if point.value == home)
+    added = (point.name for point in plugins.added("classes").values() if point.value == path)
     return next(chain(registered, added), None)
 
 
 def class_of(name: str) -> type | None:
     """The class with a name in files, None if the name is unknown."""
-    if name in HOMES:
-        module, _, attribute = HOMES[name].partition(":")
+    if name in CLASS_PATHS:
+        module, _, attribute = CLASS_PATHS[name].partition(":")
         found: Any = getattr(importlib.import_module(module), attribute)
         return found
     if name in _REGISTERED:

@@ -21,8 +21,9 @@ from sklearn.base import BaseEstimator
 
 from mist import plugins
 from mist.engine.records import Records
-from mist.locking import Gated
+from mist.locking import Lockable
 from mist.persistence.class_paths import ELSEWHERE, class_of, name_of
+from mist.persistence.file_names import from_file, in_file, records_from_file, records_in_file
 
 Array = np.ndarray[Any, Any]
 
@@ -143,8 +144,9 @@ class Encoder:
             return {"is": "objects", "of": [list(value.shape), items]}
         if not is_plain(value.dtype):
             raise _not_kept(value, where)
-        self.arrays.append(value)
-        kind = "array" if value.dtype.fields is None else "records"
+        plain = value.dtype.fields is None
+        self.arrays.append(value if plain else records_in_file(value))
+        kind = "array" if plain else "records"
         return {"is": kind, "of": len(self.arrays) - 1}
 
     def _object(self, value: Any, where: str, depth: int) -> dict[str, Any]:
@@ -161,13 +163,14 @@ class Encoder:
                 raise TypeError(
                     f"{where} and {there} are the same object, and files hold each object once"
                 )
-            kept = value._kept if isinstance(value, Gated) else value.__getstate__
+            kept = value._kept if isinstance(value, Lockable) else value.__getstate__
             attributes = dict(kept() or {})
         if isinstance(value, BaseEstimator):
             parameters = value.get_params(deep=False)
             attributes = {k: v for k, v in attributes.items() if k not in parameters}
             node["parameters"] = self._named(parameters, where, depth)
-        return {**node, "of": self._named(attributes, where, depth)}
+        named = {in_file(name, k): v for k, v in attributes.items()}
+        return {**node, "of": self._named(named, where, depth)}
 
     def _named(self, attributes: Mapping[str, Any], where: str, depth: int) -> dict[str, Any]:
         return {k: self.encode(v, f"{where}.{k}", depth + 1) for k, v in attributes.items()}
@@ -235,7 +238,7 @@ class Decoder:
             raise Unreadable(f"a value has the unknown key {min(unknown)!r}")
         kind, content = node["is"], node["of"]
         read = _READERS.get(kind)
-        return self._made(node, depth) if read is None else read(self, content, depth + 1)
+        return self._build(node, depth) if read is None else read(self, content, depth + 1)
 
     def _float(self, content: Any, depth: int) -> float:
         if content not in ("nan", "inf", "-inf"):
@@ -287,7 +290,7 @@ class Decoder:
         return self._take(content, records=False)
 
     def _records(self, content: Any, depth: int) -> Array:
-        found = self._take(content, records=True)
+        found = records_from_file(self._take(content, records=True))
         return found.view(np.dtype((np.record, found.dtype))).view(Records)
 
     def _objects(self, content: Any, depth: int) -> Array:
@@ -311,7 +314,7 @@ class Decoder:
         bits.state = self.decode(content, depth)
         return np.random.Generator(bits)
 
-    def _made(self, node: dict[str, Any], depth: int) -> Any:
+    def _build(self, node: dict[str, Any], depth: int) -> Any:
         """An object of a registered class."""
         name = node["is"]
         cls = class_of(name)
@@ -319,7 +322,7 @@ class Decoder:
             known = plugins.HINT if name in ELSEWHERE else "a class of your own must be registered"
             raise Unreadable(f"{name!r} is an unknown type: {known}")
         content = _as(dict, node["of"])
-        attributes = {k: self.decode(v, depth + 1) for k, v in content.items()}
+        attributes = {from_file(name, k): self.decode(v, depth + 1) for k, v in content.items()}
         if _field_names(cls) is not None:
             return cls(**attributes)
         _check_names(cls, name, attributes)

@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 from sklearn.base import BaseEstimator
 
 from mist._version import __version__
-from mist.locking import Gated
+from mist.locking import Lockable
 from mist.persistence.codec import Decoder, Encoder, Unreadable
 from mist.persistence.container import MOST_BYTES, Contents, read_contents, write_contents
-from mist.persistence.validate import check_sound
+from mist.persistence.validate import validate_state
 from mist.texts import one_line
 
 __all__ = ["Loaded", "load", "load_with_attachment", "restored", "save"]
@@ -70,8 +70,8 @@ def save(model: Any, path: str | os.PathLike[str], *, attachment: Any = None) ->
     name = type(model).__name__
     if not isinstance(model, BaseEstimator):
         raise TypeError(f"a {name} is not a model; save other values as the attachment of one")
-    if isinstance(model, Gated):
-        model._gate.shared(lambda: _write(model, Path(path), attachment))
+    if isinstance(model, Lockable):
+        model._lock.read(lambda: _write(model, Path(path), attachment))
     else:
         _write(model, Path(path), attachment)
 
@@ -175,7 +175,7 @@ def restored(path: Path, contents: Contents) -> Loaded:
         If the content is not a valid model. The message names the file.
     """
     try:
-        decoder = Decoder(contents.arrays, check_sound)
+        decoder = Decoder(contents.arrays, validate_state)
         header = contents.header
         model = decoder.decode(header["model"])
         attachment = decoder.decode(header["attachment"])

@@ -211,7 +211,7 @@ def fit(group: Any, table: Table, sizes: dict[str, int], **types: Any) -> None:
 
     Examples
     --------
-    >>> from mist.baselines.ncm import State
+    >>> from mist.baselines.ncm import NCMState
     >>> sizes = {"d": 2}
     >>> fit(State(np.zeros(3), np.zeros((3, 2))), BASELINES["NCM"], sizes)
     >>> sizes

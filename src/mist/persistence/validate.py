@@ -12,27 +12,28 @@ from typing import Any, get_type_hints
 
 import numpy as np
 
-from mist.engine.candidate_splits import Batch, Trial
+from mist.engine.candidate_splits import CandidateSet, CandidateSplit
 from mist.engine.conformity import REMEMBERED, Conformity
 from mist.engine.gaussian_mixtures import (
     FREE_COMPONENT,
-    FREE_TRIAL,
+    FREE_PROPOSAL,
     N_COMPONENTS,
-    N_TRIALS,
+    N_PROPOSALS,
     NOT_POOLED,
     Growth,
     Mixture,
-    MixtureSeen,
+    MixtureObserved,
     growth_of,
 )
-from mist.engine.gaussians import Gaussians, Seen
+from mist.engine.gaussians import Gaussians, GaussiansObserved
 from mist.engine.growth import Split, SplitRule
 from mist.engine.leaves.gaussian import NaiveBayes
 from mist.engine.leaves.lowrank import LowRankLeaves
 from mist.engine.leaves.majority import Majority
-from mist.engine.low_rank_gaussians import Common, LowRank
-from mist.engine.sorted_columns import View
+from mist.engine.low_rank_gaussians import LeafShared, LowRank
+from mist.engine.sorted_columns import SortedColumns
 from mist.engine.state import (
+    BLOCK_SIZES,
     CAPS,
     FIRST_BLOCK,
     FREE_CELL,
@@ -44,11 +45,10 @@ from mist.engine.state import (
     N_ITEMS,
     N_LEAVES,
     N_NODES,
-    ROOMS,
     TOTALS,
-    Glance,
-    Missing,
+    ObservedWeights,
     Options,
+    ScreenParams,
     Sketch,
     State,
     Tree,
@@ -56,7 +56,7 @@ from mist.engine.state import (
     sketch_plan,
 )
 from mist.labels import Labels, check_one_kind, plain_label
-from mist.locking import Gated
+from mist.locking import Lockable
 from mist.options import RANGES, check_options
 from mist.persistence.class_paths import class_of
 from mist.persistence.shapes import (
@@ -77,10 +77,10 @@ from mist.persistence.shapes import (
 
 Array = np.ndarray[Any, Any]
 
-__all__ = ["check_baseline", "check_classifier", "check_forest", "check_sound"]
+__all__ = ["check_baseline", "check_classifier", "check_forest", "validate_state"]
 
 
-def check_sound(model: Any) -> None:
+def validate_state(model: Any) -> None:
     """Refuse an estimator of this library that is not valid.
 
     Parameters
@@ -94,7 +94,7 @@ def check_sound(model: Any) -> None:
     ValueError
         The message says what is wrong.
     """
-    if isinstance(model, Gated):
+    if isinstance(model, Lockable):
         if "_labels" in vars(model):
             _check_labels(model)
         model._check_loaded()
@@ -133,8 +133,8 @@ def _check_columns(model: Any, n_features: int) -> None:
 
 
 def check_classifier(model: Any) -> None:
-    """Refuse a `MistClassifier` that is not valid; raises as `check_sound` does."""
-    require("_single" not in vars(model), "_single must not be in a file")
+    """Refuse a `MistClassifier` that is not valid; raises as `validate_state` does."""
+    require("_fast_path" not in vars(model), "_fast_path must not be in a file")
     if "_options" in vars(model):
         check_options(model._options)
         rule = SplitRule(**{name: model._options[name] for name in SplitRule._fields})
@@ -143,7 +143,7 @@ def check_classifier(model: Any) -> None:
         return
     state = model._state
     require("_options" in vars(model) and "_labels" in vars(model), "it lacks options or labels")
-    check_state(state, len(model._labels.columns))
+    check_state(state, len(model._labels.ranks))
     _check_columns(model, state.n_features)
     _check_equal(np.sort(model._order), np.arange(state.n_features), "its order of columns")
     _check_log(model._splits, state.n_features)
@@ -163,34 +163,34 @@ def _check_log(splits: Any, d: int) -> None:
 
 
 def check_forest(model: Any) -> None:
-    """Refuse a `MistForest` that is not valid; raises as `check_sound` does."""
+    """Refuse a `MistForest` that is not valid; raises as `validate_state` does."""
     if "trees_" not in vars(model):
         return
-    trees, n_codes = model.trees_, len(model._labels.columns)
+    trees, n_codes = model.trees_, len(model._labels.ranks)
     kind: Any = class_of("MistClassifier")
     require(type(trees) is list and len(trees) > 0, "it has no trees")
     n_numeric = trees[0]._state.options.n_numeric
     for tree in trees:
         require(isinstance(tree, kind), "a tree is not a MistClassifier")
         require(tree._state.options.n_numeric == n_numeric, "its trees have different columns")
-        _check_equal(tree._labels.columns, model._labels.columns, "the label array of a tree")
+        _check_equal(tree._labels.ranks, model._labels.ranks, "the label array of a tree")
         _check_equal(tree.classes_, model.classes_, "the label array of a tree")
         _check_equal(tree._order, trees[0]._order, "the order of a tree's columns")
     _check_columns(model, trees[0].n_features_in_)
     fit(model, {"_masses": (np.float64, "codes")}, {"codes": n_codes})
     require(type(model._n_rows) is int, "its number of rows is not an int")
-    if model._companion is not None:
-        _check_companion(model._companion, model.n_features_in_, n_codes)
+    if model._head is not None:
+        _check_companion(model._head, model.n_features_in_, n_codes)
 
 
-def _check_companion(companion: Any, n_features: int, n_codes: int) -> None:
-    model = companion.model
+def _check_companion(head: Any, n_features: int, n_codes: int) -> None:
+    model = head.model
     same = type(model) is class_of("RandomFeatureLDA")
     require(same, "its random-feature head has the wrong class")
     if not model.__sklearn_is_fitted__():
         return
-    columns, classes = companion.columns, model.classes_
-    fit(companion, {"columns": (np.intp, "d")}, {"d": model.n_features_in_})
+    columns, classes = head.columns, model.classes_
+    fit(head, {"columns": (np.intp, "d")}, {"d": model.n_features_in_})
     require(len(columns) <= n_features, "it has fewer columns than its discriminant")
     _check_equal(np.sort(columns), np.arange(len(columns)), "the column array of its discriminant")
     require(classes.dtype == np.int64, "the classes of its discriminant are not int64")
@@ -198,14 +198,14 @@ def _check_companion(companion: Any, n_features: int, n_codes: int) -> None:
 
 
 def check_baseline(model: Any) -> None:
-    """Refuse a baseline that is not valid; raises as `check_sound` does."""
+    """Refuse a baseline that is not valid; raises as `validate_state` does."""
     name = next((cls.__name__ for cls in type(model).__mro__ if cls.__name__ in BASELINES), None)
     if "_state" not in vars(model) or name is None:
         return
     state, d = model._state, model.n_features_in_
     _check_columns(model, d)
     require(type(state) is class_of(f"{name}State"), "its state has the wrong class")
-    sizes = {"d": d, "codes": len(model._labels.columns), "packed": packed_size(d)}
+    sizes = {"d": d, "codes": len(model._labels.ranks), "packed": packed_size(d)}
     fit(state, BASELINES[name], sizes)
     if name == "RandomFeatureLDA":
         require(sizes["both"] == d + sizes["random"], "its numbers of features do not add up")
@@ -241,7 +241,7 @@ def check_state(state: Any, n_codes: int) -> None:
     tree, options = state.tree, state.options
     require(type(tree) is Tree, "its tree has the wrong type")
     _check_numbers(options, Options)
-    _check_numbers(state.glance, Glance)
+    _check_numbers(state.screen, ScreenParams)
     a, d = options.n_numeric, state.n_features
     require(0 <= a <= d and d > 0, "it has more numeric columns than columns")
     require(options.grace_period >= 1, "its grace period is below 1")
@@ -266,9 +266,11 @@ def check_state(state: Any, n_codes: int) -> None:
     sizes["pool"] = 0
     if state.sketch is not None:
         _check_sketch(state, sizes)
-    if state.missing is not None:
-        require(type(state.missing) is Missing, "its missing-value arrays have the wrong type")
-        fit(state.missing, MISSING, sizes)
+    if state.observed is not None:
+        require(
+            type(state.observed) is ObservedWeights, "its missing-value arrays have the wrong type"
+        )
+        fit(state.observed, MISSING, sizes)
     _check_model(state, sizes, live)
     if state.conformity is not None:
         require(type(state.conformity) is Conformity, "its scores have the wrong type")
@@ -276,8 +278,8 @@ def check_state(state: Any, n_codes: int) -> None:
         require(len(state.conformity.held) >= n_codes, "scores of classes are missing")
         require((state.conformity.scored >= 0).all(), "a number of scores is negative")
     _check_carried(state.carried)
-    require(type(state.trials) is dict, "its candidate splits are not a dict")
-    for leaf, batch in state.trials.items():
+    require(type(state.candidate_splits) is dict, "its candidate splits are not a dict")
+    for leaf, batch in state.candidate_splits.items():
         _check_trials(state, leaf, batch, n_codes)
 
 
@@ -408,10 +410,10 @@ def _check_sketch(state: State, sizes: dict[str, int]) -> None:
     own = cells[chain]
     require((own.leaf >= 0).all(), "a free cell has a sketch")
     _check_equal(own.before.astype(np.int64), before[:-1], "the chain of blocks")
-    rooms = plan[ROOMS, plan[ROOMS] > 0]
+    block_sizes = plan[BLOCK_SIZES, plan[BLOCK_SIZES] > 0]
     # A sketch must be able to grow to a larger block.
-    _check_range(own.room, 0, len(rooms) - 1, "block sizes of sketches")
-    room = rooms[own.room]
+    _check_range(own.size_class, 0, len(block_sizes) - 1, "block sizes of sketches")
+    room = block_sizes[own.size_class]
     ends = own.start + room
     starts = np.append(own.start, n_items)
     require((starts[1:] >= ends).all(), "its sketches overlap")
@@ -428,18 +430,20 @@ def _check_sketch(state: State, sizes: dict[str, int]) -> None:
 
 
 def _check_model(state: State, sizes: dict[str, int], live: Array) -> None:
-    model, missing = state.model, state.missing
+    model, missing = state.model, state.observed
     kind = type(model)
     beside = None if missing is None else missing.model
     require(beside is None or kind is Mixture, "its missing-value arrays do not fit its leaves")
-    if kind is View:
+    if kind is SortedColumns:
         fit(model, VIEW, sizes, precision=state.options.precision)
         cells = state.tree.cells
         sketched = live[cells.start[live] >= 0]
         above = model.count[sketched] > cells.used[sketched, None]
         require((model.count[sketched] >= 0).all() and not above.any(), "counts are out of range")
     elif kind is LowRankLeaves:
-        require(type(model.pool) is LowRank and type(model.common) is Common, "invalid leaf arrays")
+        require(
+            type(model.pool) is LowRank and type(model.common) is LeafShared, "invalid leaf arrays"
+        )
         fit(model.pool, LOW_RANK, sizes)
         require(sizes["twice"] == 2 * sizes["rank"], "its factors have the wrong width")
         fit(model.common, COMMON, sizes)
@@ -467,12 +471,14 @@ def _check_mixture(state: State, sizes: dict[str, int], live: Array) -> None:
     for pool, n in pools:
         require(type(pool) is Gaussians, "its components have the wrong type")
         fit(pool, GAUSSIANS, {**sizes, "n": n})
-    if state.missing is not None:
-        seen = state.missing.model
-        require(type(seen) is MixtureSeen, "missing values of components have the wrong type")
+    if state.observed is not None:
+        seen = state.observed.model
+        require(type(seen) is MixtureObserved, "missing values of components have the wrong type")
         fit(seen, {"pooled": (np.float64, "leaves a")}, sizes)
         for known, (_, n) in zip((seen.own, seen.candidates), pools, strict=True):
-            require(type(known) is Seen, "missing values of components have the wrong type")
+            require(
+                type(known) is GaussiansObserved, "missing values of components have the wrong type"
+            )
             fit(known, GAUSSIANS_SEEN, {**sizes, "n": n})
     _check_components(state, live, most)
 
@@ -480,7 +486,7 @@ def _check_mixture(state: State, sizes: dict[str, int], live: Array) -> None:
 def _check_components(state: State, live: Array, most: int) -> None:
     model: Mixture = state.model
     components, counters, cells = model.components, model.counters, model.cells
-    n, n_trials = int(counters[N_COMPONENTS]), int(counters[N_TRIALS])
+    n, n_trials = int(counters[N_COMPONENTS]), int(counters[N_PROPOSALS])
     require(0 <= n <= len(components), "it counts more components than it has")
     require(0 <= n_trials <= len(model.free), "it counts more proposals than it has")
     following, met = components.next.tolist(), []
@@ -494,9 +500,11 @@ def _check_components(state: State, live: Array, most: int) -> None:
     used = np.array(met, np.int64)
     met += _chain(following, int(counters[FREE_COMPONENT]), n, "the chain of free components")
     _check_equal(np.sort(np.array(met, np.int64)), np.arange(n), "the set of its components")
-    open_trials = components.trial[used]
+    open_trials = components.proposal[used]
     open_trials = open_trials[open_trials != -1]
-    free = _chain(model.free.tolist(), int(counters[FREE_TRIAL]), n_trials, "a chain of proposals")
+    free = _chain(
+        model.free.tolist(), int(counters[FREE_PROPOSAL]), n_trials, "a chain of proposals"
+    )
     taken = np.sort(np.concatenate([open_trials, np.array(free, np.int64)]))
     _check_equal(taken, np.arange(n_trials), "the set of its proposals")
 
@@ -504,11 +512,13 @@ def _check_components(state: State, live: Array, most: int) -> None:
 def _check_trials(state: State, leaf: Any, batch: Any, n_codes: int) -> None:
     # Without compiled code, leaf numbers are NumPy integers.
     inside = isinstance(leaf, int | np.integer) and 0 <= leaf < state.tree.counters[N_LEAVES]
-    require(inside and type(batch) is Batch, "a batch of candidate splits has no leaf")
-    require(type(batch.number) is int and type(batch.trials) is tuple, "a batch has wrong types")
+    require(inside and type(batch) is CandidateSet, "a batch of candidate splits has no leaf")
+    require(
+        type(batch.number) is int and type(batch.candidates) is tuple, "a batch has wrong types"
+    )
     fit(batch, {"used": (np.bool_, "d")}, {"d": state.n_features})
-    for trial in batch.trials:
-        require(type(trial) is Trial, "a candidate split has the wrong type")
+    for trial in batch.candidates:
+        require(type(trial) is CandidateSplit, "a candidate split has the wrong type")
         check_state(trial.state, n_codes)
         own = trial.state.options
         same = own == state.options._replace(grace_period=own.grace_period)

@@ -158,7 +158,7 @@ class StreamEncoder(TransformerMixin, Saveable, BaseEstimator):
             categories than ``max_categories``; the message names column and row.
         """
         fresh = type(self)(**self.get_params(deep=False)).partial_fit(X)
-        self._gate.alone(lambda: take_over(self, fresh, _LEARNT))
+        self._lock.write(lambda: take_over(self, fresh, _LEARNT))
         return self
 
     def partial_fit(self, X: Any, y: Any = None) -> Self:
@@ -180,7 +180,7 @@ class StreamEncoder(TransformerMixin, Saveable, BaseEstimator):
         ValueError
             As for `fit`; then nothing of the call is learnt.
         """
-        self._gate.alone(lambda: self._learn_rows(X))
+        self._lock.write(lambda: self._learn_rows(X))
         return self
 
     def _learn_rows(self, X: Any) -> None:
@@ -216,7 +216,7 @@ class StreamEncoder(TransformerMixin, Saveable, BaseEstimator):
         ValueError
             As for `fit`; then nothing of the call is learnt.
         """
-        self._gate.alone(lambda: self._learn_named(X))
+        self._lock.write(lambda: self._learn_named(X))
         return self
 
     def _learn_named(self, X: Any) -> None:
@@ -431,7 +431,7 @@ class StreamEncoder(TransformerMixin, Saveable, BaseEstimator):
     def _rows(self, X: Any) -> Array:
         """The result of `transform` before scikit-learn may convert it to a data frame."""
         check_is_fitted(self)
-        return self._gate.shared(lambda: self._encoded(self._table(X, reset=False)))
+        return self._lock.read(lambda: self._encoded(self._table(X, reset=False)))
 
     def transform_many(self, X: Any) -> Array:
         """Encode rows as numbers, with columns by name.
@@ -462,7 +462,7 @@ class StreamEncoder(TransformerMixin, Saveable, BaseEstimator):
             self._check_names(table)
             return self._encoded(table)
 
-        return self._gate.shared(encode)
+        return self._lock.read(encode)
 
     def transform_one(self, x: Mapping[Any, Any]) -> dict[str, float]:
         """Encode one row, with values by column name, as numbers.
@@ -483,7 +483,7 @@ class StreamEncoder(TransformerMixin, Saveable, BaseEstimator):
         >>> encoder.transform_one({"size": 3, "coat": "long"})
         {'size': 3.0, 'coat=long': 1.0}
         """
-        return self._gate.shared(lambda: self._row_of(x))
+        return self._lock.read(lambda: self._row_of(x))
 
     def _row_of(self, x: Mapping[Any, Any]) -> dict[str, float]:
         row = self.transform_many({name: [value] for name, value in x.items()})[0]

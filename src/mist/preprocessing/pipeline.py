@@ -105,7 +105,7 @@ class StreamPipeline(ClassifierMixin, Saveable, BaseEstimator):
         fresh.partial_fit(X, y, sample_weight=sample_weight)
         if not fresh.__sklearn_is_fitted__():
             raise ValueError("every sample_weight is zero: there is nothing to learn")
-        self._gate.alone(lambda: take_over(self, fresh, _LEARNT))
+        self._lock.write(lambda: take_over(self, fresh, _LEARNT))
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
@@ -234,7 +234,7 @@ class StreamPipeline(ClassifierMixin, Saveable, BaseEstimator):
 
     def _grow(self, learn: Callable[[StreamEncoder], _T]) -> _T:
         """Call ``learn`` on the encoder; restore encoder and model if it fails."""
-        return self._gate.alone(lambda: self._grow_alone(learn))
+        return self._lock.write(lambda: self._grow_alone(learn))
 
     def _grow_alone(self, learn: Callable[[StreamEncoder], _T]) -> _T:
         with without_trace(self):
@@ -315,7 +315,7 @@ class StreamPipeline(ClassifierMixin, Saveable, BaseEstimator):
         NotFittedError
             If nothing was learnt yet.
         """
-        return self._gate.shared(lambda: self._answer("predict", self._fitted().encoder_._rows(X)))
+        return self._lock.read(lambda: self._answer("predict", self._fitted().encoder_._rows(X)))
 
     def predict_proba(self, X: Any) -> Array:
         """Probability of every class for every row.
@@ -330,7 +330,7 @@ class StreamPipeline(ClassifierMixin, Saveable, BaseEstimator):
         ndarray of float64, shape (n, n_classes)
             Columns follow ``classes_``.
         """
-        return self._gate.shared(
+        return self._lock.read(
             lambda: self._answer("predict_proba", self._fitted().encoder_._rows(X))
         )
 
@@ -347,7 +347,7 @@ class StreamPipeline(ClassifierMixin, Saveable, BaseEstimator):
         ndarray, shape (n,)
             Labels.
         """
-        return self._gate.shared(
+        return self._lock.read(
             lambda: self._answer("predict", self._fitted().encoder_.transform_many(X))
         )
 
@@ -364,7 +364,7 @@ class StreamPipeline(ClassifierMixin, Saveable, BaseEstimator):
         ndarray of float64, shape (n, n_classes)
             Columns follow ``classes_``.
         """
-        return self._gate.shared(
+        return self._lock.read(
             lambda: self._answer("predict_proba", self._fitted().encoder_.transform_many(X))
         )
 
@@ -389,7 +389,7 @@ class StreamPipeline(ClassifierMixin, Saveable, BaseEstimator):
         x : mapping
             Values by column name.
         """
-        return self._gate.shared(lambda: self._shares_of(x))
+        return self._lock.read(lambda: self._shares_of(x))
 
     def _shares_of(self, x: Mapping[Any, Any]) -> dict[Any, float]:
         if not self.__sklearn_is_fitted__():

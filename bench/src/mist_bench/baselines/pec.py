@@ -19,7 +19,7 @@ _BETA1, _BETA2, _ADAM_EPS = 0.9, 0.999, 1e-8
 _NORM_EPS = 1e-5
 
 
-class State(NamedTuple):
+class PECState(NamedTuple):
     """The frozen teacher, and a student with its optimiser for each class.
 
     P counts the numbers of a student: hidden weights (h, d), hidden constants, gains and
@@ -304,7 +304,7 @@ class PEC(UnweightedStreamClassifier):
         self.n_rows_expected = n_rows_expected
         self.random_state = random_state
 
-    def _new_state(self, n_features: int) -> State:
+    def _new_state(self, n_features: int) -> PECState:
         rng = np.random.default_rng(seed_of(self.random_state))
         d, h, wide, m = n_features, int(self.width), int(self.teacher_width), int(self.n_outputs)
 
@@ -315,9 +315,9 @@ class PEC(UnweightedStreamClassifier):
         student = uniform(d, h * (d + 1)), np.ones(h), np.zeros(h), uniform(h, (h + 1) * m)
         newborn = np.concatenate(student)
         students, first, second = (np.zeros((0, len(newborn))) for _ in range(3))
-        return State(*teacher, newborn, students, first, second, np.zeros(0, dtype=np.int64))
+        return PECState(*teacher, newborn, students, first, second, np.zeros(0, dtype=np.int64))
 
-    def _grown(self, state: State, n_codes: int) -> State:
+    def _grown(self, state: PECState, n_codes: int) -> PECState:
         return state._replace(
             students=widened(state.students, n_codes),
             first=widened(state.first, n_codes),

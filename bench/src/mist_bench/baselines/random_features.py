@@ -13,7 +13,7 @@ from mist.options import seed_of
 from mist.rows import Array
 
 
-class State(NamedTuple):
+class RandomFeatureRLSState(NamedTuple):
     """The random layer, and ridge regression on its outputs."""
 
     projection: Array
@@ -23,10 +23,10 @@ class State(NamedTuple):
     """Random constants, shape (m,)."""
 
     factor: Array
-    """As in `mist.baselines.rls.State`, shape (m + 1, m + 1)."""
+    """As in `mist.baselines.rls.RandomFeatureRLSState`, shape (m + 1, m + 1)."""
 
     targets: Array
-    """As in `mist.baselines.rls.State`, shape (m + 1, K)."""
+    """As in `mist.baselines.rls.RandomFeatureRLSState`, shape (m + 1, K)."""
 
 
 class RandomFeatureRLS(rls.RLS):
@@ -95,7 +95,7 @@ class RandomFeatureRLS(rls.RLS):
     def _new_state(self, n_features: int) -> Any:
         rng = np.random.default_rng(seed_of(self.random_state))
         shape = (n_features, int(self.n_features))
-        return State(
+        return RandomFeatureRLSState(
             rng.normal(scale=n_features**-0.5, size=shape),
             rng.normal(size=shape[1]),
             *super()._new_state(shape[1]),

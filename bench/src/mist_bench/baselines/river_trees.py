@@ -194,7 +194,7 @@ class RiverClassifier(UnweightedStreamClassifier):
 
     def _run(self, X: Array, codes: Array, weights: Array, n_known: int, scores: Array) -> None:
         # Labels, not codes: river breaks ties by their order.
-        labels = self._labels.classes[self._labels.columns].tolist()
+        labels = self._labels.classes[self._labels.ranks].tolist()
         for i, (row, code) in enumerate(zip(X.tolist(), codes.tolist(), strict=True)):
             x = dict(enumerate(row))
             if len(scores) and n_known:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mist.plotting.theme import ink, line_styles
-from mist_bench.record import Trial
+from mist_bench.record import Experiment
 from mist_bench.result_tables import Table
 from mist_paper.drawing import Drawing
 from mist_paper.exhibit import Exhibit, Item, Records, Scope, results_of
@@ -167,11 +167,11 @@ def composed_error(distribution: str, k: int, n: int, leaves: int, seed: int) ->
     }
 
 
-def plan(scope: Scope) -> list[Trial]:
+def plan(scope: Scope) -> list[Experiment]:
     """Plan every distribution, size of sketch and number of rows."""
     leaves, sizes = scope.some(10, 1), _SIZES if not scope.fast else (16, 64, 256)
     return [
-        Trial.of(composed_error, distribution=name, k=k, n=n, leaves=leaves, seed=number)
+        Experiment.of(composed_error, distribution=name, k=k, n=n, leaves=leaves, seed=number)
         for k in sizes
         for n in _ROWS[: scope.some(3, 2)]
         for number, name in enumerate(DISTRIBUTIONS)
@@ -180,12 +180,12 @@ def plan(scope: Scope) -> list[Trial]:
 
 def show(scope: Scope, records: Records) -> Exhibit:
     """Show rank errors, gain errors and the composed bound with both rank errors."""
-    results: list[tuple[Trial, Any]] = list(results_of(plan(scope), records))
+    results: list[tuple[Experiment, Any]] = list(results_of(plan(scope), records))
     if not results:
         return Exhibit()
     groups: dict[tuple[int, int], list[Any]] = {}
-    for trial, result in results:
-        given = dict(trial.arguments)
+    for experiment, result in results:
+        given = dict(experiment.arguments)
         groups.setdefault((given["k"], given["n"]), []).append(result)
     tables = [_rank_table(groups), _gain_table(groups), _bound_table(groups)]
     by_distribution = _distribution_table(results)
@@ -319,10 +319,10 @@ def _bound_table(groups: Mapping[tuple[int, int], Sequence[Any]]) -> Table:
     )
 
 
-def _distribution_table(results: Sequence[tuple[Trial, Any]]) -> Table | None:
+def _distribution_table(results: Sequence[tuple[Experiment, Any]]) -> Table | None:
     rows = []
-    for trial, result in results:
-        given = dict(trial.arguments)
+    for experiment, result in results:
+        given = dict(experiment.arguments)
         if given["k"] != _SHOWN:
             continue
         rank, gain = result["rank"], result["anywhere"]

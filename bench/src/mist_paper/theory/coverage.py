@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from mist.engine.criterion import TIE, radius
 from mist.plotting.theme import ink, line_styles
-from mist_bench.record import Trial
+from mist_bench.record import Experiment
 from mist_bench.result_tables import Table
 from mist_paper.drawing import Drawing
 from mist_paper.exhibit import Exhibit, Item, Records, Scope, results_of
@@ -234,33 +234,35 @@ def own_thresholds(n_classes: int, apart: float, n: int, leaves: int, seed: int)
     }
 
 
-def plan(scope: Scope) -> list[Trial]:
+def plan(scope: Scope) -> list[Experiment]:
     """Plan leaves looked at once and often, and leaves with thresholds of their own."""
     return [*_plan_once(scope), *_plan_often(scope), *_plan_thresholds(scope)]
 
 
-def _plan_thresholds(scope: Scope) -> list[Trial]:
+def _plan_thresholds(scope: Scope) -> list[Experiment]:
     cases = [
         (k, apart, n) for k in (2, 10) for apart in (0.0, 0.5, 2.0) for n in (200, 1_000, 5_000)
     ]
     leaves = scope.some(5_000, 100)
     return [
-        Trial.of(own_thresholds, n_classes=k, apart=apart, n=n, leaves=leaves, seed=seed)
+        Experiment.of(own_thresholds, n_classes=k, apart=apart, n=n, leaves=leaves, seed=seed)
         for seed, (k, apart, n) in enumerate(cases)
     ]
 
 
-def _plan_once(scope: Scope) -> list[Trial]:
+def _plan_once(scope: Scope) -> list[Experiment]:
     leaves = scope.some(20_000, 2_000)
     return [
-        Trial.of(one_look, case=case, n=n, leaves=leaves, seed=1) for case in CASES for n in _ROWS
+        Experiment.of(one_look, case=case, n=n, leaves=leaves, seed=1)
+        for case in CASES
+        for n in _ROWS
     ]
 
 
-def _plan_often(scope: Scope) -> list[Trial]:
+def _plan_often(scope: Scope) -> list[Experiment]:
     leaves, rows = scope.some(500, 100), scope.some(100_000, 20_000)
     return [
-        Trial.of(many_looks, case=case, rows=rows, leaves=leaves, seed=seed)
+        Experiment.of(many_looks, case=case, rows=rows, leaves=leaves, seed=seed)
         for case in CASES
         for seed in range(scope.some(4, 1))
     ]
@@ -347,12 +349,12 @@ def _table(
     )
 
 
-def _looseness(results: Sequence[tuple[Trial, Any]]) -> Table:
+def _looseness(results: Sequence[tuple[Experiment, Any]]) -> Table:
     rows: list[tuple[str, ...]] = []
     rules: list[int] = []
     last = ""
-    for trial, result in results:
-        given = dict(trial.arguments)
+    for experiment, result in results:
+        given = dict(experiment.arguments)
         case = CASES[given["case"]]
         if case.title != last:
             rules.append(len(rows))
@@ -394,10 +396,10 @@ def _looseness(results: Sequence[tuple[Trial, Any]]) -> Table:
     )
 
 
-def _threshold_table(results: Sequence[tuple[Trial, Any]]) -> Table:
+def _threshold_table(results: Sequence[tuple[Experiment, Any]]) -> Table:
     rows = []
-    for trial, result in results:
-        given = dict(trial.arguments)
+    for experiment, result in results:
+        given = dict(experiment.arguments)
         counts = [(beyond, result["leaves"]) for beyond in result["beyond"]]
         pairs = zip(counts, DELTAS, strict=True)
         kept = all(interval(*pair)[0] <= delta for pair, delta in pairs)
@@ -434,21 +436,21 @@ def _threshold_table(results: Sequence[tuple[Trial, Any]]) -> Table:
 
 def show(scope: Scope, records: Records) -> Exhibit:
     """Show the shares of wrong splits beside delta, and how loose the radius is."""
-    once: list[tuple[Trial, Any]] = list(results_of(_plan_once(scope), records))
-    often: list[tuple[Trial, Any]] = list(results_of(_plan_often(scope), records))
+    once: list[tuple[Experiment, Any]] = list(results_of(_plan_once(scope), records))
+    often: list[tuple[Experiment, Any]] = list(results_of(_plan_often(scope), records))
     tables, notes, drawings = [], [], []
     if once:
         by_case: dict[str, list[tuple[int, Any]]] = {}
-        for trial, result in once:
-            given = dict(trial.arguments)
+        for experiment, result in once:
+            given = dict(experiment.arguments)
             by_case.setdefault(given["case"], []).append((given["n"], result))
         tables += [_table(statistic, by_case, False) for statistic in STATISTICS]
         tables.append(_looseness(once))
         drawings = [_draw(once)]
         slack = [
             result["radii"][0][0] / result["gap_deviation"][0]
-            for trial, result in once
-            if CASES[dict(trial.arguments)["case"]].right("gain").all()
+            for experiment, result in once
+            if CASES[dict(experiment.arguments)["case"]].right("gain").all()
         ]
         notes.append(
             f"Where both columns gain, the radius is {min(slack):.0f} to {max(slack):.0f} times "
@@ -458,8 +460,8 @@ def show(scope: Scope, records: Records) -> Exhibit:
         )
     if often:
         merged: dict[str, list[Any]] = {}
-        for trial, result in often:
-            merged.setdefault(dict(trial.arguments)["case"], []).append(result)
+        for experiment, result in often:
+            merged.setdefault(dict(experiment.arguments)["case"], []).append(result)
         rows = dict(often[0][0].arguments)["rows"]
         together = {}
         for name, results in merged.items():
@@ -476,7 +478,7 @@ def show(scope: Scope, records: Records) -> Exhibit:
     return Exhibit(tables=tuple(tables), drawings=tuple(drawings), notes=tuple(notes))
 
 
-def _draw(results: Sequence[tuple[Trial, Any]]) -> Drawing:
+def _draw(results: Sequence[tuple[Experiment, Any]]) -> Drawing:
     return Drawing(
         "coverage",
         "Radii and the deviation of the gap",
@@ -490,7 +492,7 @@ def _draw(results: Sequence[tuple[Trial, Any]]) -> Drawing:
     )
 
 
-def _draw_lines(ax: Axes, results: Sequence[tuple[Trial, Any]]) -> None:
+def _draw_lines(ax: Axes, results: Sequence[tuple[Experiment, Any]]) -> None:
     found = {(dict(t.arguments)["case"], dict(t.arguments)["n"]): result for t, result in results}
     names = [name for name in ("equal-2", "equal-10") if any(case == name for case, _ in found)]
     first = names[0] if names else ""

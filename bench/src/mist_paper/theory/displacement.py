@@ -16,7 +16,7 @@ import numpy as np
 
 from mist.engine.thresholds import class_medians, midpoint, observed_cells
 from mist.plotting.theme import ink, line_styles
-from mist_bench.record import Trial
+from mist_bench.record import Experiment
 from mist_bench.result_tables import Table
 from mist_paper.drawing import Drawing
 from mist_paper.exhibit import Exhibit, Item, Records, Scope, results_of
@@ -108,12 +108,12 @@ def displacement(kappa: float, apart: float, k: int, n: int, leaves: int, seed: 
     }
 
 
-def plan(scope: Scope) -> list[Trial]:
+def plan(scope: Scope) -> list[Experiment]:
     """Plan every ratio of widths, distance of the classes and size of sketch."""
     given = {"n": _ROWS, "leaves": scope.some(10, 1)}
     kappas = _KAPPAS if not scope.fast else (1, 2, 10)
     return [
-        Trial.of(displacement, kappa=kappa, apart=apart, k=k, seed=number, **given)
+        Experiment.of(displacement, kappa=kappa, apart=apart, k=k, seed=number, **given)
         for number, (k, apart, kappa) in enumerate(
             (k, apart, kappa) for k in _SIZES for apart in _APART for kappa in kappas
         )
@@ -122,7 +122,7 @@ def plan(scope: Scope) -> list[Trial]:
 
 def show(scope: Scope, records: Records) -> Exhibit:
     """Show displacements and losses beside their bounds."""
-    results: list[tuple[Trial, Any]] = list(results_of(plan(scope), records))
+    results: list[tuple[Experiment, Any]] = list(results_of(plan(scope), records))
     if not results:
         return Exhibit()
     drawing = _draw(results)
@@ -133,8 +133,8 @@ def show(scope: Scope, records: Records) -> Exhibit:
     )
 
 
-def _given(trial: Trial) -> tuple[float, float, int]:
-    given: Mapping[str, Any] = dict(trial.arguments)
+def _given(experiment: Experiment) -> tuple[float, float, int]:
+    given: Mapping[str, Any] = dict(experiment.arguments)
     return given["kappa"], given["apart"], given["k"]
 
 
@@ -146,10 +146,10 @@ def _judge(above: Sequence[int], columns: int, level: float) -> tuple[str, str]:
     )
 
 
-def _place_table(results: Sequence[tuple[Trial, Any]]) -> Table:
+def _place_table(results: Sequence[tuple[Experiment, Any]]) -> Table:
     rows = []
-    for trial, result in results:
-        kappa, apart, k = _given(trial)
+    for experiment, result in results:
+        kappa, apart, k = _given(experiment)
         columns, place, median = result["columns"], result["threshold"], result["median"]
         rows.append(
             (
@@ -187,15 +187,15 @@ def _place_table(results: Sequence[tuple[Trial, Any]]) -> Table:
     )
 
 
-def _rules(results: Sequence[tuple[Trial, Any]]) -> frozenset[int]:
-    sizes = [_given(trial)[1:] for trial, _ in results]
+def _rules(results: Sequence[tuple[Experiment, Any]]) -> frozenset[int]:
+    sizes = [_given(experiment)[1:] for experiment, _ in results]
     return frozenset(i for i in range(1, len(sizes)) if sizes[i] != sizes[i - 1])
 
 
-def _loss_table(results: Sequence[tuple[Trial, Any]]) -> Table:
+def _loss_table(results: Sequence[tuple[Experiment, Any]]) -> Table:
     rows = []
-    for trial, result in results:
-        kappa, apart, k = _given(trial)
+    for experiment, result in results:
+        kappa, apart, k = _given(experiment)
         columns, loss, best = result["columns"], result["loss"], result["loss_of_best"]
         bounds = (4 * kappa / k, 4 * kappa * rank_error(k))
         rows.append(
@@ -239,7 +239,7 @@ def _loss_table(results: Sequence[tuple[Trial, Any]]) -> Table:
     )
 
 
-def _notes(results: Sequence[tuple[Trial, Any]]) -> tuple[str, ...]:
+def _notes(results: Sequence[tuple[Experiment, Any]]) -> tuple[str, ...]:
     columns = sum(int(result["columns"]) for _, result in results)
     above = {
         key: [sum(int(result[key]["above"][i]) for _, result in results) for i in (0, 1)]
@@ -260,8 +260,8 @@ def _notes(results: Sequence[tuple[Trial, Any]]) -> tuple[str, ...]:
     )
 
 
-def _draw(results: Sequence[tuple[Trial, Any]]) -> Drawing:
-    k = max(_given(trial)[2] for trial, _ in results)
+def _draw(results: Sequence[tuple[Experiment, Any]]) -> Drawing:
+    k = max(_given(experiment)[2] for experiment, _ in results)
     return Drawing(
         "displacement",
         "Gain lost by the threshold of the sketches",
@@ -274,9 +274,9 @@ def _draw(results: Sequence[tuple[Trial, Any]]) -> Drawing:
     )
 
 
-def _draw_lines(ax: Axes, results: Sequence[tuple[Trial, Any]], k: int) -> None:
+def _draw_lines(ax: Axes, results: Sequence[tuple[Experiment, Any]], k: int) -> None:
     lines = line_styles(4)
-    chosen = [(trial, result) for trial, result in results if _given(trial)[2] == k]
+    chosen = [(experiment, result) for experiment, result in results if _given(experiment)[2] == k]
     for apart in _APART:
         points = [(_given(t)[0], r) for t, r in chosen if _given(t)[1] == apart]
         if not points:

@@ -18,7 +18,7 @@ import numpy as np
 from mist.engine.compiled import allocating
 from mist.engine.criterion import impurity_term, split_gain
 from mist.plotting.theme import ink, line_styles
-from mist_bench.record import Trial
+from mist_bench.record import Experiment
 from mist_bench.result_tables import Table
 from mist_paper.drawing import Drawing
 from mist_paper.exhibit import Exhibit, Item, Records, Scope, results_of
@@ -255,19 +255,21 @@ def climb(n: int, n_classes: int, starts: int, seed: int) -> dict[str, Any]:
     return {"published": first, **_largest(found)}
 
 
-def plan(scope: Scope) -> list[Trial]:
+def plan(scope: Scope) -> list[Experiment]:
     """Plan all tables of few rows, and climbs for many."""
     every = _ALL_FAST if scope.fast else _ALL
-    small = [Trial.of(search_all, seed=None, n=n, n_classes=k) for k in every for n in every[k]]
+    small = [
+        Experiment.of(search_all, seed=None, n=n, n_classes=k) for k in every for n in every[k]
+    ]
     starts, rows = scope.some(40, 8), _ROWS[: scope.some(4, 3)]
     classes = _CLASSES[: scope.some(5, 3)]
     return small + [
-        Trial.of(climb, seed=1, n=n, n_classes=k, starts=starts) for k in classes for n in rows
+        Experiment.of(climb, seed=1, n=n, n_classes=k, starts=starts) for k in classes for n in rows
     ]
 
 
-def _row(trial: Trial, result: Mapping[str, Any]) -> tuple[str, ...]:
-    given = dict(trial.arguments)
+def _row(experiment: Experiment, result: Mapping[str, Any]) -> tuple[str, ...]:
+    given = dict(experiment.arguments)
     searched = f"all {result['tables']:,}" if "tables" in result else f"{given['starts']} climbs"
     same, cross = (result[kind]["value"] for kind in (SAME, CROSS))
     return (
@@ -284,10 +286,10 @@ def _row(trial: Trial, result: Mapping[str, Any]) -> tuple[str, ...]:
 
 def show(scope: Scope, records: Records) -> Exhibit:
     """Show the largest changes beside the limits."""
-    results: list[tuple[Trial, Any]] = list(results_of(plan(scope), records))
+    results: list[tuple[Experiment, Any]] = list(results_of(plan(scope), records))
     if not results:
         return Exhibit()
-    rows = tuple(_row(trial, result) for trial, result in results)
+    rows = tuple(_row(experiment, result) for experiment, result in results)
     table = Table(
         name="sensitivity",
         title="Largest change of a split gain by one replaced row, times n",
@@ -308,11 +310,11 @@ def show(scope: Scope, records: Records) -> Exhibit:
     return Exhibit(tables=(table,), drawings=(_draw(results),), notes=_notes(results))
 
 
-def _notes(results: Sequence[tuple[Trial, Any]]) -> tuple[str, ...]:
+def _notes(results: Sequence[tuple[Experiment, Any]]) -> tuple[str, ...]:
     notes = []
     for kind, limit, name in ((SAME, 4, "on its own side"), (CROSS, 2, "across")):
-        trial, result = max(results, key=lambda pair: float(pair[1][kind]["value"]))
-        given, most = dict(trial.arguments), result[kind]
+        experiment, result = max(results, key=lambda pair: float(pair[1][kind]["value"]))
+        given, most = dict(experiment.arguments), result[kind]
         change = Fraction(most["exact"])
         over = change > limit if kind == SAME else change >= limit
         notes.append(
@@ -325,7 +327,7 @@ def _notes(results: Sequence[tuple[Trial, Any]]) -> tuple[str, ...]:
         "1,000 and 3.94 at 10,000. The constant cannot be lowered for all n, but a leaf of few "
         "rows is less sensitive than the radius takes it to be."
     )
-    rows = [dict(trial.arguments)["n"] for trial, _ in results]
+    rows = [dict(experiment.arguments)["n"] for experiment, _ in results]
     reached = [
         Fraction(result[CROSS]["exact"]) == 2 - Fraction(2, n)
         for n, (_, result) in zip(rows, results, strict=True)
@@ -337,7 +339,7 @@ def _notes(results: Sequence[tuple[Trial, Any]]) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def _draw(results: Sequence[tuple[Trial, Any]]) -> Drawing:
+def _draw(results: Sequence[tuple[Experiment, Any]]) -> Drawing:
     return Drawing(
         "sensitivity",
         "Largest change of the gain by one row",
@@ -351,10 +353,10 @@ def _draw(results: Sequence[tuple[Trial, Any]]) -> Drawing:
     )
 
 
-def _draw_lines(ax: Axes, results: Sequence[tuple[Trial, Any]]) -> None:
+def _draw_lines(ax: Axes, results: Sequence[tuple[Experiment, Any]]) -> None:
     by_classes: dict[int, list[tuple[int, float, float]]] = {}
-    for trial, result in results:
-        given = dict(trial.arguments)
+    for experiment, result in results:
+        given = dict(experiment.arguments)
         point = (given["n"], result[SAME]["value"], result[CROSS]["value"])
         by_classes.setdefault(given["n_classes"], []).append(point)
     chosen = [k for k in (2, 3, 20) if k in by_classes]

@@ -21,8 +21,8 @@ def rank_error(k: int) -> float:
     """Return the published single-sided rank error of a sketch.
 
     It is the one of Apache DataSketches (``getNormalizedRankError(k, false)``): a fit to the 99th
-    percentile of the largest error of any rank, over thousands of trials. The double-sided one,
-    2.446 / k**0.9433, is for differences of two ranks, which a split does not ask for.
+    percentile of the largest error of any rank, over thousands of repetitions. The double-sided
+    one, 2.446 / k**0.9433, is for differences of two ranks, which a split does not ask for.
 
     Parameters
     ----------

@@ -10,7 +10,7 @@ import numpy as np
 
 from mist.engine.inheritance import truncated_moments
 from mist.plotting.theme import line_styles
-from mist_bench.record import Trial
+from mist_bench.record import Experiment
 from mist_bench.result_tables import Table
 from mist_paper.drawing import Drawing
 from mist_paper.exhibit import Exhibit, Item, Records, Scope, results_of
@@ -179,26 +179,26 @@ def wrong_sign() -> dict[str, Any]:
     }
 
 
-def plan(scope: Scope) -> list[Trial]:
+def plan(scope: Scope) -> list[Experiment]:
     """Plan integration at each distance and side, values drawn, and the wrong sign."""
     steps, n = scope.some(81, 9), scope.some(20_000_000, 1_000_000)
     return [
         *(
-            Trial.of(moment_errors, seed=None, side=side, low=low, high=high, steps=steps)
+            Experiment.of(moment_errors, seed=None, side=side, low=low, high=high, steps=steps)
             for side in SIDES
             for low, high in _BINS
         ),
-        Trial.of(drawn_moments, n=n, seed=1),
-        Trial.of(wrong_sign, seed=None),
+        Experiment.of(drawn_moments, n=n, seed=1),
+        Experiment.of(wrong_sign, seed=None),
     ]
 
 
 def show(scope: Scope, records: Records) -> Exhibit:
     """Show the largest errors, and what becomes of the paper's remark on the wrong sign."""
-    results: list[tuple[Trial, Any]] = list(results_of(plan(scope), records))
-    of: dict[str, list[tuple[Trial, Any]]] = {}
-    for trial, result in results:
-        of.setdefault(trial.experiment.rpartition(":")[2], []).append((trial, result))
+    results: list[tuple[Experiment, Any]] = list(results_of(plan(scope), records))
+    of: dict[str, list[tuple[Experiment, Any]]] = {}
+    for experiment, result in results:
+        of.setdefault(experiment.function.rpartition(":")[2], []).append((experiment, result))
     tables, drawings = [], []
     if integrated := of.get("moment_errors"):
         tables.append(_error_table(integrated))
@@ -210,10 +210,10 @@ def show(scope: Scope, records: Records) -> Exhibit:
     return Exhibit(tables=tuple(tables), drawings=tuple(drawings))
 
 
-def _error_table(results: Sequence[tuple[Trial, Any]]) -> Table:
+def _error_table(results: Sequence[tuple[Experiment, Any]]) -> Table:
     rows = []
-    for trial, result in results:
-        given = dict(trial.arguments)
+    for experiment, result in results:
+        given = dict(experiment.arguments)
         mean, variance = max(result["mean"]), max(result["variance"])
         rows.append(
             (
@@ -244,8 +244,8 @@ def _error_table(results: Sequence[tuple[Trial, Any]]) -> Table:
     )
 
 
-def _drawn_table(trial: Trial, result: Any) -> Table:
-    n = dict(trial.arguments)["n"]
+def _drawn_table(experiment: Experiment, result: Any) -> Table:
+    n = dict(experiment.arguments)["n"]
     n_checks = 4 * len(result["zeta"])
     rows = []
     for side in SIDES:
@@ -309,7 +309,7 @@ def _sign_table(result: Any) -> Table:
     )
 
 
-def _draw(results: Sequence[tuple[Trial, Any]]) -> Drawing:
+def _draw(results: Sequence[tuple[Experiment, Any]]) -> Drawing:
     return Drawing(
         "truncation",
         "Relative errors of truncated moments",
@@ -322,10 +322,12 @@ def _draw(results: Sequence[tuple[Trial, Any]]) -> Drawing:
     )
 
 
-def _draw_lines(ax: Axes, results: Sequence[tuple[Trial, Any]]) -> None:
+def _draw_lines(ax: Axes, results: Sequence[tuple[Experiment, Any]]) -> None:
     lines = line_styles(4)
     for side in SIDES:
-        mine = [result for trial, result in results if dict(trial.arguments)["side"] == side]
+        mine = [
+            result for experiment, result in results if dict(experiment.arguments)["side"] == side
+        ]
         if not mine:
             continue
         zeta = np.concatenate([result["zeta"] for result in mine])

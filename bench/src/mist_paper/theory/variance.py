@@ -18,7 +18,7 @@ from mist import MistClassifier
 from mist.engine.inheritance import split_leaf, truncated_moments
 from mist.engine.state import MEAN, State, leaf_cells
 from mist.plotting.theme import line_styles
-from mist_bench.record import Trial
+from mist_bench.record import Experiment
 from mist_bench.result_tables import Table
 from mist_paper.drawing import Drawing
 from mist_paper.exhibit import Exhibit, Item, Records, Scope, results_of
@@ -282,7 +282,7 @@ _QUANTITIES: Mapping[str, str] = {
 }
 
 
-def plan(scope: Scope) -> list[Trial]:
+def plan(scope: Scope) -> list[Experiment]:
     """Plan draws from posteriors, and children split off."""
     draws = scope.some(2_000_000, 100_000)
     repetitions = scope.some(400, 20)
@@ -291,15 +291,15 @@ def plan(scope: Scope) -> list[Trial]:
     children = [(scenario, n) for scenario in SCENARIOS for n in (100, 1_000)]
     return [
         *(
-            Trial.of(class_variance, discount=a, n_parent=n, rows=rows, draws=draws, seed=seed)
+            Experiment.of(class_variance, discount=a, n_parent=n, rows=rows, draws=draws, seed=seed)
             for seed, (a, n, rows) in enumerate(classes)
         ),
         *(
-            Trial.of(mean_variance, discount=a, n_class=n, draws=draws, seed=seed)
+            Experiment.of(mean_variance, discount=a, n_class=n, draws=draws, seed=seed)
             for seed, (a, n) in enumerate(means)
         ),
         *(
-            Trial.of(
+            Experiment.of(
                 child_errors, scenario=scenario, n_parent=n, repetitions=repetitions, seed=seed
             )
             for seed, (scenario, n) in enumerate(children)
@@ -309,9 +309,9 @@ def plan(scope: Scope) -> list[Trial]:
 
 def show(scope: Scope, records: Records) -> Exhibit:
     """Show variances of posteriors beside their bounds, and errors of children."""
-    of: dict[str, list[tuple[Trial, Any]]] = {}
-    for trial, result in results_of(plan(scope), records):
-        of.setdefault(trial.experiment.rpartition(":")[2], []).append((trial, result))
+    of: dict[str, list[tuple[Experiment, Any]]] = {}
+    for experiment, result in results_of(plan(scope), records):
+        of.setdefault(experiment.function.rpartition(":")[2], []).append((experiment, result))
     tables, drawings = [], []
     if found := of.get("class_variance"):
         tables.append(_class_table(found))
@@ -331,10 +331,10 @@ def show(scope: Scope, records: Records) -> Exhibit:
     return Exhibit(tables=tuple(tables), drawings=tuple(drawings), notes=notes if tables else ())
 
 
-def _class_table(results: Sequence[tuple[Trial, Any]]) -> Table:
+def _class_table(results: Sequence[tuple[Experiment, Any]]) -> Table:
     rows = []
-    for trial, result in results:
-        given = dict(trial.arguments)
+    for experiment, result in results:
+        given = dict(experiment.arguments)
         rows.append(
             (
                 f"{given['discount']:g}",
@@ -369,10 +369,10 @@ def _class_table(results: Sequence[tuple[Trial, Any]]) -> Table:
     )
 
 
-def _mean_table(results: Sequence[tuple[Trial, Any]]) -> Table:
+def _mean_table(results: Sequence[tuple[Experiment, Any]]) -> Table:
     rows = []
-    for trial, result in results:
-        given = dict(trial.arguments)
+    for experiment, result in results:
+        given = dict(experiment.arguments)
         half = result["half"]
         rows.append(
             (
@@ -410,12 +410,12 @@ def _judge(gain: float, error: float) -> str:
     return HOLDS if gain > 2 * error else FAILS if gain < -2 * error else NO_GUARANTEE
 
 
-def _child_overview(results: Sequence[tuple[Trial, Any]]) -> Table:
+def _child_overview(results: Sequence[tuple[Experiment, Any]]) -> Table:
     """One line a scenario, parent and quantity; errors without and with inheritance."""
     rows = []
     at = _METHODS.index(0.6)
-    for trial, result in results:
-        given = dict(trial.arguments)
+    for experiment, result in results:
+        given = dict(experiment.arguments)
         for key, title in _QUANTITIES.items():
             found = result[key]
             cells = ["" if e is None else f"{e[0]:.4f} / {e[at]:.4f}" for e in found["errors"]]
@@ -454,11 +454,11 @@ def _child_overview(results: Sequence[tuple[Trial, Any]]) -> Table:
     )
 
 
-def _child_table(results: Sequence[tuple[Trial, Any]]) -> Table:
+def _child_table(results: Sequence[tuple[Experiment, Any]]) -> Table:
     rows: list[tuple[str, ...]] = []
     rules: list[int] = []
-    for trial, result in results:
-        given = dict(trial.arguments)
+    for experiment, result in results:
+        given = dict(experiment.arguments)
         for key, title in _QUANTITIES.items():
             rules.append(len(rows))
             for own, errors, gain, error in zip(
@@ -502,8 +502,8 @@ def _child_table(results: Sequence[tuple[Trial, Any]]) -> Table:
     )
 
 
-def _draw(results: Sequence[tuple[Trial, Any]]) -> Drawing:
-    most = max(dict(trial.arguments)["n_parent"] for trial, _ in results)
+def _draw(results: Sequence[tuple[Experiment, Any]]) -> Drawing:
+    most = max(dict(experiment.arguments)["n_parent"] for experiment, _ in results)
     return Drawing(
         "variance",
         "Error of a child's class means in the column that is not split",
@@ -516,10 +516,10 @@ def _draw(results: Sequence[tuple[Trial, Any]]) -> Drawing:
     )
 
 
-def _draw_lines(ax: Axes, results: Sequence[tuple[Trial, Any]], most: int) -> None:
+def _draw_lines(ax: Axes, results: Sequence[tuple[Experiment, Any]], most: int) -> None:
     lines = line_styles(2 * len(SCENARIOS))
-    for trial, result in results:
-        given = dict(trial.arguments)
+    for experiment, result in results:
+        given = dict(experiment.arguments)
         if given["n_parent"] != most:
             continue
         errors = [(own, e) for own, e in zip(_ROWS, result["other"]["errors"], strict=True) if e]

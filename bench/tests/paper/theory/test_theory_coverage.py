@@ -133,8 +133,10 @@ def test_the_radius_is_far_above_the_deviations():
 
 def test_too_many_wrong_leaves_fail():
     scope = Scope.quick()
-    plan = [trial for trial in ITEM.plan(scope) if trial.experiment.endswith("one_look")]
-    once = [trial for trial in plan if dict(trial.arguments)["case"] == "equal-2"]
+    plan = [
+        experiment for experiment in ITEM.plan(scope) if experiment.function.endswith("one_look")
+    ]
+    once = [experiment for experiment in plan if dict(experiment.arguments)["case"] == "equal-2"]
     result = one_look("equal-2", 200, 100, 0)
 
     def verdicts(wrong: int) -> list[str]:

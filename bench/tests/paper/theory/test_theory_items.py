@@ -8,7 +8,7 @@ import pytest
 
 from drawn import assert_told_apart
 from mist.report.style import to_svg
-from mist_bench.record import Record, Trial
+from mist_bench.record import Experiment, Record
 from mist_bench.result_tables import to_latex, to_markdown
 from mist_paper.exhibit import Scope
 from mist_paper.theory import THEORY
@@ -32,21 +32,21 @@ LESS = {
 """Arguments with which an experiment takes no time."""
 
 
-def small(trial: Trial) -> Trial:
-    less = {**dict(trial.arguments), **LESS[trial.experiment.rpartition(":")[2]]}
-    return Trial(trial.experiment, tuple(less.items()), trial.seed)
+def small(experiment: Experiment) -> Experiment:
+    less = {**dict(experiment.arguments), **LESS[experiment.function.rpartition(":")[2]]}
+    return Experiment(experiment.function, tuple(less.items()), experiment.seed)
 
 
 @pytest.fixture(scope="module")
 def results():
-    """Results of experiments made small, by trial; equal ones are run once."""
+    """Results of experiments made small, by experiment; equal ones are run once."""
     done: dict[str, object] = {}
 
-    def run(trial: Trial):
-        shrunk = small(trial)
+    def run(experiment: Experiment):
+        shrunk = small(experiment)
         if shrunk.key not in done:
             done[shrunk.key] = json.loads(json.dumps(shrunk.call(), allow_nan=False))
-        return Record(trial, result=done[shrunk.key])
+        return Record(experiment, result=done[shrunk.key])
 
     return run
 
@@ -56,8 +56,8 @@ def test_plans_are_whole_and_distinct(name):
     item = THEORY[name]
     assert item.kind == "theory"
     full, fast = (item.plan(scope) for scope in (Scope(), Scope.quick()))
-    assert len({trial.key for trial in full}) == len(full) >= len(fast) > 5
-    assert all(json.dumps(trial.arguments) for trial in full)
+    assert len({experiment.key for experiment in full}) == len(full) >= len(fast) > 5
+    assert all(json.dumps(experiment.arguments) for experiment in full)
 
 
 @pytest.mark.parametrize("name", sorted(THEORY))
@@ -71,7 +71,7 @@ def test_nothing_run_is_nothing_shown(name):
 def test_records_become_tables_with_verdicts_and_figures(name, results):
     item, scope = THEORY[name], Scope.quick()
     plan = item.plan(scope)
-    shown = item.show(scope, {trial: results(trial) for trial in plan})
+    shown = item.show(scope, {experiment: results(experiment) for experiment in plan})
     assert len({table.name for table in shown.tables}) == len(shown.tables) > 0
     verdicts = 0
     for table in shown.tables:

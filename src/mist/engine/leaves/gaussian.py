@@ -14,7 +14,7 @@ import numpy as np
 
 from mist.engine import joint
 from mist.engine.compiled import exact, inlined
-from mist.engine.leafmodel import LeafModel, Side, Told, register
+from mist.engine.leafmodel import ConditionalMoments, LeafModel, Side, register
 from mist.engine.marginal import less_constants
 from mist.engine.moments import (
     FLOOR,
@@ -35,17 +35,17 @@ class NaiveBayes(NamedTuple):
 
 
 @inlined
-def renew_caches(tree, missing, options, leaf, cell, numeric_norm):
+def renew_caches(tree, observed, options, leaf, cell, numeric_norm):
     """Renew the cache of a cell that has learnt a row, or of all cells of the leaf if due."""
     leaves = tree.leaves
-    leaves.clock[leaf] += 1
-    clock = leaves.clock[leaf]
+    leaves.n_updates[leaf] += 1
+    n_updates = leaves.n_updates[leaf]
     # A column that has varied at last (a new epoch) outdates the caches of every leaf.
-    if clock == leaves.refresh_at[leaf] or leaves.epoch[leaf] != tree.counters[EPOCH]:
-        refresh_leaf(tree, missing, options, leaf, numeric_norm)
-        leaves.refresh_at[leaf] = clock + 1 + clock // _REFRESH_EVERY
+    if n_updates == leaves.refresh_at[leaf] or leaves.epoch[leaf] != tree.counters[EPOCH]:
+        refresh_leaf(tree, observed, options, leaf, numeric_norm)
+        leaves.refresh_at[leaf] = n_updates + 1 + n_updates // _REFRESH_EVERY
     else:
-        refresh_cell(tree, missing, options, leaf, cell, numeric_norm)
+        refresh_cell(tree, observed, options, leaf, cell, numeric_norm)
 
 
 class IndependentColumns(LeafModel):
@@ -57,12 +57,17 @@ class IndependentColumns(LeafModel):
     """Whether the normaliser counts the numeric columns."""
 
     def inherit(
-        self, state: State, parents: Array, born: Array, side: Side, told: Told | None
+        self,
+        state: State,
+        parents: Array,
+        children: Array,
+        side: Side,
+        conditional: ConditionalMoments | None,
     ) -> None:
         """With conditional moments, change the moments of all columns with the split column."""
-        if told is not None:
-            for parent, cell in zip(parents.tolist(), born.tolist(), strict=True):
-                joint.follow(state, parent, cell, side, told(parent))
+        if conditional is not None:
+            for parent, cell in zip(parents.tolist(), children.tolist(), strict=True):
+                joint.follow(state, parent, cell, side, conditional(parent))
 
     def covariances_with(self, state: State, cell: int, feature: int) -> tuple[Array, Array]:
         """From the products of deviations; without them columns are taken as independent."""
@@ -73,35 +78,35 @@ class IndependentColumns(LeafModel):
 
     def refresh(self, state: State, leaf: int) -> None:
         """Renew the caches of all cells."""
-        refresh_leaf(state.tree, state.missing, state.options, leaf, self.numeric_norm)
+        refresh_leaf(state.tree, state.observed, state.options, leaf, self.numeric_norm)
 
 
 @inlined
 def naive_bayes_score(
-    model, tree, missing, sketch, holes, binary, options, leaf, cell, X, i, room, extra, need
+    model, tree, observed, sketch, has_nan, binary, options, leaf, cell, X, i, work, extra, need
 ):
     """Score of a cell by its moments. Parameters as in `mist.engine.leafmodel`."""
     cells, stats = tree.cells, tree.stats
-    if holes is None:
+    if has_nan is None:
         return gaussian_score(cells, stats, binary, cell, X, i, options.n_numeric) + extra
-    return gaussian_score_missing(cells, stats, missing, cell, X, i, options.n_numeric) + extra
+    return gaussian_score_missing(cells, stats, observed, cell, X, i, options.n_numeric) + extra
 
 
 @inlined
-def _log_density(model, tree, missing, sketch, holes, binary, options, leaf, cell, row, room):
+def _log_density(model, tree, observed, sketch, has_nan, binary, options, leaf, cell, row, work):
     """Log density by the moments. Parameters as in `mist.engine.leafmodel`."""
     density = naive_bayes_score(
-        model, tree, missing, sketch, holes, binary, options, leaf, cell, row, 0, room, 0.0, 0.0
+        model, tree, observed, sketch, has_nan, binary, options, leaf, cell, row, 0, work, 0.0, 0.0
     )
     density -= math.log(tree.cells.mass[cell] + 1.0)  # the prior, which the score contains
     density = less_constants(density, tree, row, options.n_numeric)
     if tree.leaves.epoch[leaf] != tree.counters[EPOCH]:
-        density += _late_columns(tree, missing, cell, row, options.n_numeric)
+        density += _late_columns(tree, observed, cell, row, options.n_numeric)
     return density
 
 
 @exact
-def _late_columns(tree, missing, cell, row, n_numeric):
+def _late_columns(tree, observed, cell, row, n_numeric):
     """Log density of the columns that have varied only since the cell's precisions were cached.
 
     Constants with pi are left to `less_constants`.
@@ -111,11 +116,11 @@ def _late_columns(tree, missing, cell, row, n_numeric):
     for j in range(n_numeric):
         if stats[cell, PREC, j] != 0.0 or scale[M2, j] == 0.0 or row[0, j] != row[0, j]:
             continue
-        weight = tree.nodes.mass[0] if missing is None else missing.scale[j]
+        weight = tree.nodes.mass[0] if observed is None else observed.scale[j]
         variance, t = scale[M2, j] / weight, 0.0
         # A class with values has only the floor of the variance; one without any has the variance
         # over all rows and no deviation from the mean.
-        if missing is None or missing.cell[cell, j] > 0.0:
+        if observed is None or observed.cell[cell, j] > 0.0:
             variance *= FLOOR
             t = row[0, j] - stats[cell, MEAN, j]
         total -= 0.5 * math.log(variance) + 0.5 * t * t / variance
@@ -123,9 +128,9 @@ def _late_columns(tree, missing, cell, row, n_numeric):
 
 
 @inlined
-def _learn(model, tree, missing, options, leaf, cell, X, i, w, room):
+def _learn(model, tree, observed, options, leaf, cell, X, i, w, work):
     """Renew caches. Parameters as in `mist.engine.leafmodel`."""
-    renew_caches(tree, missing, options, leaf, cell, True)
+    renew_caches(tree, observed, options, leaf, cell, True)
     return False
 
 

@@ -13,14 +13,14 @@ import numpy as np
 
 from mist.engine.arrays import grown, per, wider
 from mist.engine.compiled import allocating, inlined
-from mist.engine.leafmodel import LeafModel, Side, Told, register
+from mist.engine.leafmodel import ConditionalMoments, LeafModel, Side, register
 from mist.engine.low_rank_gaussians import (
-    Common,
+    LeafShared,
     LowRank,
     clear,
     learn,
     log_density,
-    make_room,
+    make_workspace,
     new_common,
     new_low_rank,
     refresh_leaf,
@@ -41,42 +41,42 @@ class LowRankLeaves(NamedTuple):
     """Classes and leaves; the index of a class is that of its cell."""
 
     pool: LowRank
-    common: Common
+    common: LeafShared
 
 
 @allocating
-def _make_room(model, options):
-    return make_room(model.pool)
+def _make_workspace(model, options):
+    return make_workspace(model.pool)
 
 
 @inlined
 def _score(
-    model, tree, missing, sketch, holes, binary, options, leaf, cell, X, i, room, extra, need
+    model, tree, observed, sketch, has_nan, binary, options, leaf, cell, X, i, work, extra, need
 ):
     """Score of a cell. Parameters as in `mist.engine.leafmodel`."""
     prior = math.log(tree.cells.mass[cell] + 1.0) + extra
-    score = prior + log_density(model.pool, model.common, leaf, cell, X, i, room)
+    score = prior + log_density(model.pool, model.common, leaf, cell, X, i, work)
     return score if score > -_HUGE else -_HUGE
 
 
 @inlined
-def _log_density(model, tree, missing, sketch, holes, binary, options, leaf, cell, row, room):
+def _log_density(model, tree, observed, sketch, has_nan, binary, options, leaf, cell, row, work):
     """Log density of a row. Parameters as in `mist.engine.leafmodel`."""
-    density = log_density(model.pool, model.common, leaf, cell, row, 0, room)
+    density = log_density(model.pool, model.common, leaf, cell, row, 0, work)
     return less_constants(density, tree, row, options.n_numeric)
 
 
 @inlined
-def _learn(model, tree, missing, options, leaf, cell, X, i, w, room):
+def _learn(model, tree, observed, options, leaf, cell, X, i, w, work):
     """Learn a row. Parameters as in `mist.engine.leafmodel`."""
     first, total = tree.leaves.first[leaf], tree.leaves.weight[leaf]
     following = tree.cells.next
-    learn(model.pool, model.common, leaf, first, following, cell, X, i, w, total, room)
+    learn(model.pool, model.common, leaf, first, following, cell, X, i, w, total, work)
     return False
 
 
 def _grown(group: Any, n: int) -> Any:
-    """A `LowRank` or `Common` with capacity for n; the signs have no entry for each class."""
+    """A `LowRank` or `LeafShared` with capacity for n; the signs have no entry for each class."""
     more = {name: grown(getattr(group, name), n) for name in group._fields if name != "signs"}
     return group._replace(**more)
 
@@ -86,7 +86,7 @@ class LowRankModel(LeafModel):
 
     title = "low-rank"
     arrays = LowRankLeaves
-    make_room = staticmethod(_make_room)
+    make_workspace = staticmethod(_make_workspace)
     score = staticmethod(_score)
     log_density = staticmethod(_log_density)
     learn = staticmethod(_learn)
@@ -123,18 +123,23 @@ class LowRankModel(LeafModel):
         state.model = LowRankLeaves(pool, common)
 
     def inherit(
-        self, state: State, parents: Array, born: Array, side: Side, told: Told | None
+        self,
+        state: State,
+        parents: Array,
+        children: Array,
+        side: Side,
+        conditional: ConditionalMoments | None,
     ) -> None:
         """Cut every class; with conditional moments, set the moments of its cell accordingly."""
         pool, tree, n = state.model.pool, state.tree, state.options.n_numeric
-        room = make_room(pool)
-        for parent, cell in zip(parents.tolist(), born.tolist(), strict=True):
+        work = make_workspace(pool)
+        for parent, cell in zip(parents.tolist(), children.tolist(), strict=True):
             copy(pool, cell, pool, parent)
             if pool.weight[cell, side.feature] > 0.0:
-                moments = None if told is None else told(parent)
-                cut(pool, cell, side.feature, side.threshold, side.left, moments, room)
+                moments = None if conditional is None else conditional(parent)
+                cut(pool, cell, side.feature, side.threshold, side.left, moments, work)
             weigh(pool, cell, max(tree.cells.weight[cell] / tree.cells.weight[parent], _TRACE))
-            if told is not None:
+            if conditional is not None:
                 tree.stats[cell, MEAN] = pool.mean[cell]
                 tree.stats[cell, M2, :n] = _variances(pool, cell) * seen(state, cell)
 
@@ -143,15 +148,15 @@ class LowRankModel(LeafModel):
         pool = state.model.pool
         if not pool.weight[cell, feature] > 0.0:
             return np.zeros(len(pool.m2[cell])), _variances(pool, cell)
-        return covariances(pool, cell, feature, make_room(pool)), _variances(pool, cell)
+        return covariances(pool, cell, feature, make_workspace(pool)), _variances(pool, cell)
 
     def refresh(self, state: State, leaf: int) -> None:
         """Renew what the classes of the leaf share, and their factors."""
         pool, common = state.model
         first, following = int(state.tree.leaves.first[leaf]), state.tree.cells.next
-        refresh_leaf(pool, common, leaf, first, following, make_room(pool))
+        refresh_leaf(pool, common, leaf, first, following, make_workspace(pool))
 
-    def begin(self, state: State, leaf: int) -> None:
+    def reset_leaf(self, state: State, leaf: int) -> None:
         """Forget when the factors were made, so that they are made at the next row."""
         state.model.common.fresh[leaf] = 0.0
 
@@ -165,7 +170,7 @@ class LowRankModel(LeafModel):
             mine[slot] = theirs[leaf]
 
     def copy_cell(
-        self, source: State, old: int, target: State, new: int, *, with_trials: bool
+        self, source: State, old: int, target: State, new: int, *, with_proposals: bool
     ) -> None:
         """Copy the class."""
         copy(target.model.pool, new, source.model.pool, old)
@@ -173,7 +178,7 @@ class LowRankModel(LeafModel):
     def merge(self, state: State, cell: int, other: State, other_cell: int) -> None:
         """Add the sketches, exactly where their scales are the same."""
         pool = state.model.pool
-        merge(pool, cell, other.model.pool, other_cell, make_room(pool))
+        merge(pool, cell, other.model.pool, other_cell, make_workspace(pool))
 
     def nbytes(self, state: State, leaf: int) -> int:
         """Classes, and what they share at the leaf; the signs are the model's."""

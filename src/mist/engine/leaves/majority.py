@@ -15,14 +15,14 @@ class Majority(NamedTuple):
 
 @inlined
 def _score(
-    model, tree, missing, sketch, holes, binary, options, leaf, cell, X, i, room, extra, need
+    model, tree, observed, sketch, has_nan, binary, options, leaf, cell, X, i, work, extra, need
 ):
     """Log prior of a cell. Parameters as in `mist.engine.leafmodel`."""
     return math.log(tree.cells.mass[cell] + 1.0) + extra
 
 
 @inlined
-def _log_density(model, tree, missing, sketch, holes, binary, options, leaf, cell, row, room):
+def _log_density(model, tree, observed, sketch, has_nan, binary, options, leaf, cell, row, work):
     """NaN: a majority leaf has no density. Parameters as in `mist.engine.leafmodel`."""
     return math.nan  # there is none, and options that need it are refused
 

@@ -19,18 +19,18 @@ from mist.engine.compiled import allocating, inlined
 from mist.engine.gaussian_mixtures import (
     NOT_POOLED,
     Mixture,
-    MixtureSeen,
+    MixtureObserved,
     growth_of,
-    has_room_for_component,
+    has_capacity_for_component,
     learn_mixture,
-    make_room,
+    make_workspace,
     mixture_score,
     mixture_score_missing,
     new_component,
     new_mixture,
 )
-from mist.engine.gaussians import Gaussians, Seen, is_whole, new_seen
-from mist.engine.leafmodel import LeafModel, Side, Told, register
+from mist.engine.gaussians import Gaussians, GaussiansObserved, is_complete, new_observed
+from mist.engine.leafmodel import ConditionalMoments, LeafModel, Side, register
 from mist.engine.marginal import less_constants
 from mist.engine.state import M2, MEAN, Options, State, append_cells, leaf_cells, packed_size
 
@@ -41,43 +41,43 @@ _OF_COMPONENT = ("mass", "log_mass", "zeros", "constant", "tried")
 
 
 @allocating
-def _make_room(model, options):
-    return make_room(model)
+def _make_workspace(model, options):
+    return make_workspace(model)
 
 
 @inlined
-def _density(model, missing, holes, leaf, cell, X, i, room, need):
+def _density(model, observed, has_nan, leaf, cell, X, i, work, need):
     """Log density of a row, up to a term that all classes share.
 
     Parameters as in `mist.engine.leafmodel`.
     """
-    if holes is None:
-        return mixture_score(model, cell, X, i, room.row, need)
-    return mixture_score_missing(model, missing, is_whole(X, i), leaf, cell, X, i, room, need)
+    if has_nan is None:
+        return mixture_score(model, cell, X, i, work.row, need)
+    return mixture_score_missing(model, observed, is_complete(X, i), leaf, cell, X, i, work, need)
 
 
 @inlined
 def _score(
-    model, tree, missing, sketch, holes, binary, options, leaf, cell, X, i, room, extra, need
+    model, tree, observed, sketch, has_nan, binary, options, leaf, cell, X, i, work, extra, need
 ):
     """Score of a cell. Parameters as in `mist.engine.leafmodel`."""
     # `need` is a bound of the score; without the prior it is one of the density.
     prior = math.log(tree.cells.mass[cell] + 1.0) + extra
-    score = prior + _density(model, missing, holes, leaf, cell, X, i, room, need - prior)
+    score = prior + _density(model, observed, has_nan, leaf, cell, X, i, work, need - prior)
     return score if score > -_HUGE else -_HUGE
 
 
 @inlined
-def _log_density(model, tree, missing, sketch, holes, binary, options, leaf, cell, row, room):
+def _log_density(model, tree, observed, sketch, has_nan, binary, options, leaf, cell, row, work):
     """Log density of a row. Parameters as in `mist.engine.leafmodel`."""
-    density = _density(model, missing, holes, leaf, cell, row, 0, room, -math.inf)
+    density = _density(model, observed, has_nan, leaf, cell, row, 0, work, -math.inf)
     return less_constants(density, tree, row, options.n_numeric)
 
 
 @inlined
-def _learn(model, tree, missing, options, leaf, cell, X, i, w, room):
+def _learn(model, tree, observed, options, leaf, cell, X, i, w, work):
     """Learn a row. Parameters as in `mist.engine.leafmodel`."""
-    return learn_mixture(tree, model, missing, leaf, cell, X, i, w, room)
+    return learn_mixture(tree, model, observed, leaf, cell, X, i, w, work)
 
 
 class MixtureModel(LeafModel):
@@ -87,8 +87,8 @@ class MixtureModel(LeafModel):
     per_leaf = ("pooled", "fresh")
     per_cell = ("cells",)
     most_columns = 1024  # 4 MB a component at this limit
-    make_room = staticmethod(_make_room)
-    has_room = staticmethod(has_room_for_component)
+    make_workspace = staticmethod(_make_workspace)
+    has_capacity = staticmethod(has_capacity_for_component)
     score = staticmethod(_score)
     log_density = staticmethod(_log_density)
     learn = staticmethod(_learn)
@@ -102,26 +102,26 @@ class MixtureModel(LeafModel):
         a = options.n_numeric
         return new_mixture(growth_of(a, a, options.max_components), n_columns)
 
-    def adapt(self, state: State, other: State) -> None:
+    def copy_settings(self, state: State, other: State) -> None:
         """Count the same columns as known: pace and size of trials depend on their number."""
         state.model = state.model._replace(growth=other.model.growth)
 
-    def missing(self, state: State) -> MixtureSeen:
+    def observed(self, state: State) -> MixtureObserved:
         """Column weights of the components: so far, each is the weight of all rows."""
         mixture, a = state.model, state.options.n_numeric
         own, candidates = (
-            new_seen(pool.head, a, state.n_features - a)
+            new_observed(pool.head, a, state.n_features - a)
             for pool in (mixture.own, mixture.candidates)
         )
-        return MixtureSeen(own, candidates, np.repeat(mixture.fresh[:, None], a, axis=1))
+        return MixtureObserved(own, candidates, np.repeat(mixture.fresh[:, None], a, axis=1))
 
     def reserve_leaves(self, state: State, n: int) -> None:
         """Reserve n leaves."""
         super().reserve_leaves(state, n)
-        if state.missing is not None:
-            seen = state.missing.model
+        if state.observed is not None:
+            seen = state.observed.model
             seen = seen._replace(pooled=grown(seen.pooled, n))
-            state.missing = state.missing._replace(model=seen)
+            state.observed = state.observed._replace(model=seen)
 
     def reserve_cells(self, state: State, n: int) -> None:
         """Reserve n cells."""
@@ -137,8 +137,8 @@ class MixtureModel(LeafModel):
     def widen(self, state: State, n_more: int) -> None:
         """Add columns that no component knows."""
         # Packed row after row, so that entries of further columns go at the end.
-        mixture, missing, at = state.model, state.missing, state.options.n_numeric
-        assert missing is not None
+        mixture, observed, at = state.model, state.observed, state.options.n_numeric
+        assert observed is not None
         more = packed_size(at + n_more) - packed_size(at)
 
         def longer(array: Array) -> Array:
@@ -151,7 +151,7 @@ class MixtureModel(LeafModel):
                 factor=longer(gaussians.factor),
             )
 
-        def known(seen: Seen) -> Seen:
+        def known(seen: GaussiansObserved) -> GaussiansObserved:
             return seen._replace(
                 weight=wider(seen.weight, n_more, at),
                 made=wider(seen.made, n_more, at),
@@ -166,25 +166,32 @@ class MixtureModel(LeafModel):
             candidates=pool(mixture.candidates),
             growth=mixture.growth._replace(n_numeric=at + n_more),
         )
-        seen = missing.model
-        wide = MixtureSeen(known(seen.own), known(seen.candidates), wider(seen.pooled, n_more, at))
-        state.missing = missing._replace(model=wide)
+        seen = observed.model
+        wide = MixtureObserved(
+            known(seen.own), known(seen.candidates), wider(seen.pooled, n_more, at)
+        )
+        state.observed = observed._replace(model=wide)
 
-    def meet(self, state: State, X: Array, weights: Array) -> int:
+    def before_batch(self, state: State, X: Array, weights: Array) -> int:
         """Number of rows until another column has its first value."""
-        return mixture_upkeep.meet_columns(state, X, weights)
+        return mixture_upkeep.count_known_columns(state, X, weights)
 
-    def tend(self, state: State, cell: int) -> None:
+    def on_cell_due(self, state: State, cell: int) -> None:
         """Divide components, or propose new pairs."""
-        mixture_upkeep.tend(state, cell)
+        mixture_upkeep.on_cell_due(state, cell)
 
     def inherit(
-        self, state: State, parents: Array, born: Array, side: Side, told: Told | None
+        self,
+        state: State,
+        parents: Array,
+        children: Array,
+        side: Side,
+        conditional: ConditionalMoments | None,
     ) -> None:
         """Cut every component; with conditional moments, make moments and components agree."""
-        mixture_upkeep.inherit(state, parents, born, side, told)
-        if told is not None:
-            for parent, cell in zip(parents.tolist(), born.tolist(), strict=True):
+        mixture_upkeep.inherit(state, parents, children, side, conditional)
+        if conditional is not None:
+            for parent, cell in zip(parents.tolist(), children.tolist(), strict=True):
                 _follow_components(state, parent, cell)
 
     def covariances_with(self, state: State, cell: int, feature: int) -> tuple[Array, Array]:
@@ -195,11 +202,11 @@ class MixtureModel(LeafModel):
         """Renew the pooled covariance and all factors."""
         mixture_upkeep.pool(state, leaf)
 
-    def begin(self, state: State, leaf: int) -> None:
+    def reset_leaf(self, state: State, leaf: int) -> None:
         """Forget when the covariance was pooled, so that it is pooled at the next row."""
         state.model.fresh[leaf] = 0.0
-        if state.missing is not None:
-            state.missing.model.pooled[leaf] = 0.0
+        if state.observed is not None:
+            state.observed.model.pooled[leaf] = 0.0
 
     def release(self, state: State, cell: int) -> None:
         """Put the components on the free list."""
@@ -208,27 +215,27 @@ class MixtureModel(LeafModel):
     def copy_leaf(self, source: State, leaf: int, target: State, slot: int) -> None:
         """Copy the pooled covariance."""
         super().copy_leaf(source, leaf, target, slot)
-        if target.missing is not None:
-            assert source.missing is not None
-            target.missing.model.pooled[slot] = source.missing.model.pooled[leaf]
+        if target.observed is not None:
+            assert source.observed is not None
+            target.observed.model.pooled[slot] = source.observed.model.pooled[leaf]
 
     def copy_cell(
-        self, source: State, old: int, target: State, new: int, *, with_trials: bool
+        self, source: State, old: int, target: State, new: int, *, with_proposals: bool
     ) -> None:
-        """Copy the components, with their trials if ``with_trials``."""
+        """Copy the components, with their trials if ``with_proposals``."""
         theirs = source.model
         olds = mixture_upkeep.components_of(theirs, old)
         mixture_upkeep.reserve_components(target, len(olds))
         for component in olds:
-            born = int(new_component(target.model, new))
-            _copy_component(source, component, target, born)
-            if with_trials and theirs.components.trial[component] >= 0:
-                _copy_trial(source, component, target, born)
+            child = int(new_component(target.model, new))
+            _copy_component(source, component, target, child)
+            if with_proposals and theirs.components.proposal[component] >= 0:
+                _copy_proposal(source, component, target, child)
         if olds:
             target.model.cells.total[new] = theirs.cells.total[old]
             target.model.cells.log_total[new] = theirs.cells.log_total[old]
 
-    def carry(self, state: State, out: State, share: float) -> None:
+    def fork_state(self, state: State, out: State, share: float) -> None:
         """Let a fork begin with a share of every mixture.
 
         Once values are missing, it begins without components. A fork predicts nothing, so it need
@@ -236,14 +243,14 @@ class MixtureModel(LeafModel):
         """
         growth = out.model.growth._replace(pool_always=NOT_POOLED)
         out.model = out.model._replace(growth=growth)
-        if share > 0.0 and out.model.growth.most > 1 and state.missing is None:
+        if share > 0.0 and out.model.growth.most > 1 and state.observed is None:
             out.carried = {}
-            for leaf in np.flatnonzero(state.tree.leaves.orphan[: len(out.tree.leaves)] == 0):
-                self._carry_leaf(state, out, int(leaf), share)
+            for leaf in np.flatnonzero(state.tree.leaves.prior_only[: len(out.tree.leaves)] == 0):
+                self._fork_leaf(state, out, int(leaf), share)
         # No leaf outgrows this weight, so its growth never makes the pooled covariance stale.
         out.model.fresh[:] = np.inf
 
-    def _carry_leaf(self, state: State, out: State, leaf: int, share: float) -> None:
+    def _fork_leaf(self, state: State, out: State, leaf: int, share: float) -> None:
         """Give a leaf of a fork its share of the mixtures, and record it in ``out.carried``."""
         assert out.carried is not None
         olds = leaf_cells(state.tree, leaf)
@@ -251,7 +258,7 @@ class MixtureModel(LeafModel):
         codes = state.tree.cells.code[olds]
         news = append_cells(out.tree, leaf, codes)
         for code, old, new in zip(codes.tolist(), olds.tolist(), news.tolist(), strict=True):
-            self.copy_cell(state, old, out, new, with_trials=False)
+            self.copy_cell(state, old, out, new, with_proposals=False)
             mixture_upkeep.scale_components(out, new, share, share)
             parts = reduction.parts_of(out, new)
             out.carried[leaf, code] = np.array([parts.masses, parts.weights])
@@ -273,16 +280,16 @@ class MixtureModel(LeafModel):
         component = mixture.components[:1].nbytes + mixture.factor[:1].nbytes
         component += sum(array[:1].nbytes for array in mixture.own)
         candidate = sum(array[:1].nbytes for array in mixture.candidates)
-        if state.missing is not None:
-            seen = state.missing.model
+        if state.observed is not None:
+            seen = state.observed.model
             n += seen.pooled[leaf].nbytes
             component += sum(array[:1].nbytes for array in seen.own)
             candidate += sum(array[:1].nbytes for array in seen.candidates)
-        trial = candidate * (2 * mixture.growth.pairs + 1) + mixture.evidence[:1].nbytes
+        proposal = candidate * (2 * mixture.growth.pairs + 1) + mixture.evidence[:1].nbytes
         for cell in leaf_cells(state.tree, leaf).tolist():
             own = mixture_upkeep.components_of(mixture, cell)
             n += component * len(own)
-            n += trial * int(np.count_nonzero(mixture.components.trial[own] >= 0))
+            n += proposal * int(np.count_nonzero(mixture.components.proposal[own] >= 0))
         return n
 
 
@@ -290,43 +297,46 @@ def _follow_components(state: State, parent: int, cell: int) -> None:
     """Scale components to the mass and weight of their class, and set its moments to theirs."""
     tree = state.tree
     cells, n = tree.cells, state.options.n_numeric
-    whole = state.model.cells.total
-    mass = cells.mass[cell] / cells.mass[parent] * whole[parent] / whole[cell]
-    evidence = cells.weight[cell] / cells.weight[parent] * whole[parent] / whole[cell]
+    totals = state.model.cells.total
+    mass = cells.mass[cell] / cells.mass[parent] * totals[parent] / totals[cell]
+    evidence = cells.weight[cell] / cells.weight[parent] * totals[parent] / totals[cell]
     mixture_upkeep.scale_components(state, cell, mass, evidence)
     mean, variance = mixture_upkeep.overall_moments(state, cell)
     tree.stats[cell, MEAN] = mean
     tree.stats[cell, M2, :n] = variance * moments.seen(state, cell)
 
 
-def _copy_component(source: State, component: int, target: State, born: int) -> None:
+def _copy_component(source: State, component: int, target: State, child: int) -> None:
     """Copy a component, without its trial, to a new component of another state."""
     theirs, mixture = source.model, target.model
     for name in _OF_COMPONENT:
-        mixture.components[name][born] = theirs.components[name][component]
+        mixture.components[name][child] = theirs.components[name][component]
     for mine, other in zip(mixture.own, theirs.own, strict=True):
-        mine[born] = other[component]
-    mixture.factor[born] = theirs.factor[component]
-    if target.missing is not None:
-        assert source.missing is not None
-        seen, known = target.missing.model.own, source.missing.model.own
+        mine[child] = other[component]
+    mixture.factor[child] = theirs.factor[component]
+    if target.observed is not None:
+        assert source.observed is not None
+        seen, known = target.observed.model.own, source.observed.model.own
         for mine, other in zip(seen, known, strict=True):
-            mine[born] = other[component]
+            mine[child] = other[component]
 
 
-def _copy_trial(source: State, component: int, target: State, born: int) -> None:
+def _copy_proposal(source: State, component: int, target: State, child: int) -> None:
     """Copy the trial of a component to the copy of the component."""
     theirs = source.model
-    there, here = int(theirs.components.trial[component]), mixture_upkeep.open_trial(target, born)
+    there, here = (
+        int(theirs.components.proposal[component]),
+        mixture_upkeep.open_proposal(target, child),
+    )
     mixture = target.model
-    mixture.components.seen[born] = theirs.components.seen[component]
-    mixture.components.due[born] = theirs.components.due[component]
+    mixture.components.seen[child] = theirs.components.seen[component]
+    mixture.components.due[child] = theirs.components.due[component]
     mixture.evidence[here] = theirs.evidence[there]
     each = 2 * mixture.growth.pairs + 1
     pools = [(mixture.candidates, theirs.candidates)]
-    if target.missing is not None:
-        assert source.missing is not None
-        pools += [(target.missing.model.candidates, source.missing.model.candidates)]
+    if target.observed is not None:
+        assert source.observed is not None
+        pools += [(target.observed.model.candidates, source.observed.model.candidates)]
     for mines, others in pools:
         for mine, other in zip(mines, others, strict=True):
             mine[here * each : (here + 1) * each] = other[there * each : (there + 1) * each]

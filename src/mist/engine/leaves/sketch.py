@@ -21,8 +21,8 @@ from mist.engine.leafmodel import register
 from mist.engine.leaves.gaussian import IndependentColumns, naive_bayes_score, renew_caches
 from mist.engine.moments import categorical_score_missing, gaussian_column, sum_of_logs
 from mist.engine.precision import stored
-from mist.engine.sorted_columns import View, count_at_most
-from mist.engine.state import HIGH, LOW, M2, MEAN, PREC, ROOMS, Options, State, leaf_cells
+from mist.engine.sorted_columns import SortedColumns, count_at_most
+from mist.engine.state import BLOCK_SIZES, HIGH, LOW, M2, MEAN, PREC, Options, State, leaf_cells
 
 Array = np.ndarray[Any, Any]
 
@@ -31,7 +31,7 @@ THIN = 20
 """With a sketch of fewer rows the cell answers with its Gaussian."""
 
 
-class Room(NamedTuple):
+class SketchWorkspace(NamedTuple):
     """Workspace: float64 arrays of shape (n_numeric,)."""
 
     sigma: Any  # running deviation
@@ -46,60 +46,60 @@ class Room(NamedTuple):
 
 
 @exact
-def deviations(tree, missing, sigma):
+def deviations(tree, observed, sigma):
     """Running standard deviation of every numeric column, written to ``sigma``."""
     for j in range(sigma.size):
-        weight = tree.nodes.mass[0] if missing is None else missing.scale[j]
+        weight = tree.nodes.mass[0] if observed is None else observed.scale[j]
         sigma[j] = math.sqrt(tree.scale[M2, j] / weight) if weight > 0.0 else 0.0
 
 
 @exact
-def _masses(view, start, n, bounds, found, out):
+def _masses(sorted_columns, start, n, bounds, found, out):
     """Weight of the values at or below a bound among n rows from ``start`` on, by column."""
-    count_at_most(view.values, start, n, bounds, found)
+    count_at_most(sorted_columns.values, start, n, bounds, found)
     for j in range(bounds.size):
-        mass = view.mass[np.uint64(start + np.int64(max(found[j] - 1.0, 0.0))), j]
+        mass = sorted_columns.mass[np.uint64(start + np.int64(max(found[j] - 1.0, 0.0))), j]
         out[j] = mass if found[j] > 0.0 else 0.0
 
 
 @exact
-def _quantiles(view, start, n, targets, found, out):
+def _quantiles(sorted_columns, start, n, targets, found, out):
     """First value at which the cumulative weight reaches a target, for every column.
 
     Weights are integers, so a weight is below a target just if it is at most ceil(target) - 1.
     """
     for j in range(targets.size):
         targets[j] = math.ceil(targets[j]) - 1.0
-    count_at_most(view.mass, start, n, targets, found)
+    count_at_most(sorted_columns.mass, start, n, targets, found)
     last = float(n - 1)
     for j in range(targets.size):
-        out[j] = view.values[np.uint64(start + np.int64(min(found[j], last))), j]
+        out[j] = sorted_columns.values[np.uint64(start + np.int64(min(found[j], last))), j]
 
 
 @exact
-def _densities(cells, sketch, view, cell, X, i, room, options):
-    """Write a row's density in every column, in units of its deviation, to ``room.density``.
+def _densities(cells, sketch, sorted_columns, cell, X, i, work, options):
+    """Write a row's density in every column, in units of its deviation, to ``work.density``.
 
     For a column without a value, or with equal values only, the result is meaningless and is
     replaced by `sketch_score`. Parameters as in `sketch_score`.
     """
-    start, n, d = cells.start[cell], cells.used[cell], room.sigma.size
-    ends, value, bounds, found = sketch.ends, room.value, room.bounds, room.found
-    total, rank, upper, lower = room.total, room.rank, room.upper, room.lower
+    start, n, d = cells.start[cell], cells.used[cell], work.sigma.size
+    ends, value, bounds, found = sketch.ends, work.value, work.bounds, work.found
+    total, rank, upper, lower = work.total, work.rank, work.upper, work.lower
     for j in range(d):
-        total[j] = view.mass[start + max(view.count[cell, j] - 1, 0), j]
-        value[j] = stored(view.values, X[i, j])
+        total[j] = sorted_columns.mass[start + max(sorted_columns.count[cell, j] - 1, 0), j]
+        value[j] = stored(sorted_columns.values, X[i, j])
     # Each step runs over all columns before the next one, so that it is vectorised.
-    _masses(view, start, n, value, found, rank)
+    _masses(sorted_columns, start, n, value, found, rank)
     for j in range(d):
         rank[j] /= total[j]
         bounds[j] = min(rank[j] + HALF_WINDOW, 1.0) * total[j]
-    _quantiles(view, start, n, bounds, found, upper)
+    _quantiles(sorted_columns, start, n, bounds, found, upper)
     for j in range(d):
         bounds[j] = max(rank[j] - HALF_WINDOW, 0.0) * total[j]
-    _quantiles(view, start, n, bounds, found, lower)
+    _quantiles(sorted_columns, start, n, bounds, found, lower)
     # The half width of the window is kept in `density` until the density itself replaces it.
-    half = room.density
+    half = work.density
     for j in range(d):
         x = value[j]
         top = upper[j] if rank[j] + HALF_WINDOW < 1.0 else float(ends[cell, HIGH, j])
@@ -108,34 +108,34 @@ def _densities(cells, sketch, view, cell, X, i, room, options):
         # give it no width.
         spacing = max(top, x) - min(bottom, x)
         half[j] = options.bandwidth * (
-            spacing if spacing > 0.0 else options.smoothing * room.sigma[j]
+            spacing if spacing > 0.0 else options.smoothing * work.sigma[j]
         )
     for j in range(d):
         bounds[j] = value[j] + half[j]
-    _masses(view, start, n, bounds, found, upper)
+    _masses(sorted_columns, start, n, bounds, found, upper)
     for j in range(d):
         bounds[j] = value[j] - half[j]
-    _masses(view, start, n, bounds, found, lower)
+    _masses(sorted_columns, start, n, bounds, found, lower)
     for j in range(d):
         inside = upper[j] / total[j] - lower[j] / total[j] + options.smoothing
-        room.density[j] = inside / (2.0 * half[j] / room.sigma[j] + options.smoothing)
+        work.density[j] = inside / (2.0 * half[j] / work.sigma[j] + options.smoothing)
 
 
 @exact
-def sketch_score(cells, stats, missing, sketch, view, cell, X, i, room, options):
+def sketch_score(cells, stats, observed, sketch, sorted_columns, cell, X, i, work, options):
     """Log prior plus sketch log density of a row; missing values are left out.
 
     Parameters as in `mist.engine.leafmodel`, with ``cells`` and ``stats`` of the tree, and
 
-    view : View
+    sorted_columns : SortedColumns
         The sorted columns of the sketches.
     """
-    ends, sigma, density = sketch.ends, room.sigma, room.density
+    ends, sigma, density = sketch.ends, work.sigma, work.density
     d = sigma.size
-    score = cells.norm[cell] + categorical_score_missing(cells, stats, missing, cell, X, i, d)
+    score = cells.norm[cell] + categorical_score_missing(cells, stats, observed, cell, X, i, d)
     thin = cells.start[cell] < 0 or total_weight(sketch, cell) < THIN
     if not thin:
-        _densities(cells, sketch, view, cell, X, i, room, options)
+        _densities(cells, sketch, sorted_columns, cell, X, i, work, options)
     # Columns without a usable sketch get the density 1, whose logarithm adds nothing below.
     for j in range(d):
         x = X[i, j]
@@ -150,89 +150,91 @@ def sketch_score(cells, stats, missing, sketch, view, cell, X, i, room, options)
 
 
 @allocating
-def _make_room(model, options):
+def _make_workspace(model, options):
     m = np.empty((9, options.n_numeric))
-    return Room(m[0], m[1], m[2], m[3], m[4], m[5], m[6], m[7], m[8])
+    return SketchWorkspace(m[0], m[1], m[2], m[3], m[4], m[5], m[6], m[7], m[8])
 
 
 @inlined
-def _prepare(model, tree, missing, room):
-    deviations(tree, missing, room.sigma)
+def _prepare(model, tree, observed, work):
+    deviations(tree, observed, work.sigma)
 
 
 @inlined
 def _score(
-    model, tree, missing, sketch, holes, binary, options, leaf, cell, X, i, room, extra, need
+    model, tree, observed, sketch, has_nan, binary, options, leaf, cell, X, i, work, extra, need
 ):
     """Score of a cell. Parameters as in `mist.engine.leafmodel`."""
     cells, stats = tree.cells, tree.stats
     if sketch is not None:
-        return sketch_score(cells, stats, missing, sketch, model, cell, X, i, room, options) + extra
+        return (
+            sketch_score(cells, stats, observed, sketch, model, cell, X, i, work, options) + extra
+        )
     # Without numeric columns nothing is sketched.
     return naive_bayes_score(
-        model, tree, missing, sketch, holes, binary, options, leaf, cell, X, i, room, extra, need
+        model, tree, observed, sketch, has_nan, binary, options, leaf, cell, X, i, work, extra, need
     )
 
 
 @inlined
-def _log_density(model, tree, missing, sketch, holes, binary, options, leaf, cell, row, room):
+def _log_density(model, tree, observed, sketch, has_nan, binary, options, leaf, cell, row, work):
     """Log density of a row. Parameters as in `mist.engine.leafmodel`."""
     density = _score(
-        model, tree, missing, sketch, holes, binary, options, leaf, cell, row, 0, room, 0.0, 0.0
+        model, tree, observed, sketch, has_nan, binary, options, leaf, cell, row, 0, work, 0.0, 0.0
     )
     density -= math.log(tree.cells.mass[cell] + 1.0)
     # From units of the running deviation to those of the column.
     for j in range(options.n_numeric):
-        if row[0, j] == row[0, j] and room.sigma[j] > 0.0:
-            density -= math.log(room.sigma[j])
+        if row[0, j] == row[0, j] and work.sigma[j] > 0.0:
+            density -= math.log(work.sigma[j])
     return density
 
 
 @inlined
-def _learn(model, tree, missing, options, leaf, cell, X, i, w, room):
+def _learn(model, tree, observed, options, leaf, cell, X, i, w, work):
     """Renew caches. Parameters as in `mist.engine.leafmodel`."""
-    renew_caches(tree, missing, options, leaf, cell, False)
+    renew_caches(tree, observed, options, leaf, cell, False)
     return False
 
 
 class SketchModel(IndependentColumns):
-    """Leaf model of `View`."""
+    """Leaf model of `SortedColumns`."""
 
     title = "sketch"
-    arrays = View
+    arrays = SortedColumns
     sorts_sketches = True
     numeric_norm = False
     per_cell = ("count",)
-    make_room = staticmethod(_make_room)
+    make_workspace = staticmethod(_make_workspace)
     prepare = staticmethod(_prepare)
     score = staticmethod(_score)
     log_density = staticmethod(_log_density)
     learn = staticmethod(_learn)
 
-    def new(self, options: Options, n_columns: int) -> View:
+    def new(self, options: Options, n_columns: int) -> SortedColumns:
         """Return a view of an empty pool, for two cells."""
         n = options.n_numeric
         count = np.zeros((2, n), np.int64)
-        return View(np.zeros((0, n), options.precision), np.zeros((0, n)), count)
+        return SortedColumns(np.zeros((0, n), options.precision), np.zeros((0, n)), count)
 
-    def with_pool(self, model: View, n_rows: int) -> View:
+    def with_pool(self, model: SortedColumns, n_rows: int) -> SortedColumns:
         """Return a view for a pool of so many rows, which are not filled yet."""
         shape = n_rows, model.count.shape[1]
         return model._replace(values=np.zeros(shape, model.values.dtype), mass=np.zeros(shape))
 
     def widen(self, state: State, n_more: int) -> None:
         """Add columns without values."""
-        view = state.model
-        at = view.count.shape[1]
-        mass = wider(view.mass, n_more, at)
+        sorted_columns = state.model
+        at = sorted_columns.count.shape[1]
+        mass = wider(sorted_columns.mass, n_more, at)
         # All values are +inf, so the cumulative weights of any other column are right for them.
         if at > 0:
             mass[:, at : at + n_more] = mass[:, :1]
-        values = wider(view.values, n_more, at, fill=np.inf)
-        state.model = View(values, mass, wider(view.count, n_more, at))
+        values = wider(sorted_columns.values, n_more, at, fill=np.inf)
+        state.model = SortedColumns(values, mass, wider(sorted_columns.count, n_more, at))
 
     def copy_cell(
-        self, source: State, old: int, target: State, new: int, *, with_trials: bool
+        self, source: State, old: int, target: State, new: int, *, with_proposals: bool
     ) -> None:
         """Copy the sorted columns."""
         theirs, mine = source.tree.cells, target.tree.cells
@@ -243,14 +245,14 @@ class SketchModel(IndependentColumns):
             there, here = getattr(source.model, name), getattr(target.model, name)
             rows = there[theirs.start[old] : theirs.start[old] + n]
             here[mine.start[new] : mine.start[new] + n] = rows
-        super().copy_cell(source, old, target, new, with_trials=with_trials)
+        super().copy_cell(source, old, target, new, with_proposals=with_proposals)
 
     def nbytes(self, state: State, leaf: int) -> int:
         """Bytes of the sorted columns, their weights and the counts."""
         cells = state.tree.cells[leaf_cells(state.tree, leaf)]
         rows = 0
         if state.sketch is not None:
-            rows = int(state.sketch.plan[ROOMS, cells.room[cells.start >= 0]].sum())
+            rows = int(state.sketch.plan[BLOCK_SIZES, cells.size_class[cells.start >= 0]].sum())
         each = state.model.values.itemsize + state.model.mass.itemsize
         return super().nbytes(state, leaf) + rows * state.options.n_numeric * each
 
