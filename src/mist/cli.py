@@ -158,8 +158,7 @@ def run(
     model: Annotated[
         list[str] | None,
         typer.Option(
-            help=f"Model to run, repeatable: {_MODELS}  [default: mist]",
-            show_default=False,
+            help=f"Model to run, repeatable: {_MODELS}  [default: mist]", show_default=False
         ),
     ] = None,
     predictions: Annotated[
@@ -251,8 +250,7 @@ def predict(
         Path, typer.Argument(help="Model file from `mist run --save`.", show_default=False)
     ],
     files: Annotated[
-        list[str],
-        typer.Argument(metavar="FILE...", help="As for `mist run`.", show_default=False),
+        list[str], typer.Argument(metavar="FILE...", help="As for `mist run`.", show_default=False)
     ],
     out: Annotated[
         Path | None,
@@ -352,9 +350,7 @@ def data_get(
 
 
 @data_app.command("info")
-def data_info(
-    name: Annotated[str, typer.Argument(help="Data set.", show_default=False)],
-) -> None:
+def data_info(name: Annotated[str, typer.Argument(help="Data set.", show_default=False)]) -> None:
     """Show the details of a data set."""
     with tidy_errors():
         from mist.commands.data import info

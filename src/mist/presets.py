@@ -81,12 +81,7 @@ _PRESETS: Mapping[str, Preset] = {
         {},
         "ours",
         "MIST with a discriminant on random features, see the documentation: Method",
-        {
-            "n_trees": 1,
-            "max_features": None,
-            "random_features": 1000,
-            "feature_weight": 0.25,
-        },
+        {"n_trees": 1, "max_features": None, "random_features": 1000, "feature_weight": 0.25},
     ),
     "mist-forest": Preset(
         "MIST forest",

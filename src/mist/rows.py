@@ -71,12 +71,7 @@ def _numbers(estimator: Any, X: Any, reset: bool) -> Array:
         return check_array(table, ensure_all_finite=False, estimator=estimator, input_name="X")
     try:
         return validate_data(
-            estimator,
-            dense(X),
-            reset=reset,
-            dtype=np.float64,
-            order="C",
-            ensure_all_finite=False,
+            estimator, dense(X), reset=reset, dtype=np.float64, order="C", ensure_all_finite=False
         )
     except ValueError as fault:
         refused = text_refused(X) if "could not convert string" in str(fault) else None

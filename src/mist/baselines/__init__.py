@@ -26,14 +26,7 @@ _MODULES = {
     "RandomFeatureLDA": "random_feature_lda",
 }
 
-__all__ = [
-    "NCM",
-    "RLS",
-    "SLDA",
-    "SQDA",
-    "GaussianNB",
-    "RandomFeatureLDA",
-]
+__all__ = ["NCM", "RLS", "SLDA", "SQDA", "GaussianNB", "RandomFeatureLDA"]
 
 
 def __getattr__(name: str) -> Any:

@@ -32,13 +32,7 @@ def squared_distance(a: Array, b: Array) -> float:
 
 @exact
 def run(
-    mass: Array,
-    means: Array,
-    X: Array,
-    codes: Array,
-    weights: Array,
-    n_known: int,
-    scores: Array,
+    mass: Array, means: Array, X: Array, codes: Array, weights: Array, n_known: int, scores: Array
 ) -> None:
     """Score each row if ``scores`` has rows, then learn it if its code >= 0."""
     for i in range(len(X)):

@@ -208,11 +208,7 @@ class _Run:
     """One pass over the rows in their order, with its checkpoint."""
 
     def __init__(
-        self,
-        options: RunOptions,
-        names: Sequence[str],
-        table: Table | LiveTable,
-        console: Console,
+        self, options: RunOptions, names: Sequence[str], table: Table | LiveTable, console: Console
     ) -> None:
         self._options = options
         self._names = names

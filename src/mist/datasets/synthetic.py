@@ -60,11 +60,7 @@ def make_gaussian_classes(
 
 
 def make_multimodal(
-    n_samples: int = 4000,
-    n_classes: int = 8,
-    n_features: int = 10,
-    modes: int = 3,
-    seed: int = 0,
+    n_samples: int = 4000, n_classes: int = 8, n_features: int = 10, modes: int = 3, seed: int = 0
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """Make classes that are mixtures of well-separated Gaussian modes.
 

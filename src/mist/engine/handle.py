@@ -12,13 +12,7 @@ from typing import Any
 import numpy as np
 from numba import typeof, types
 from numba.core.registry import cpu_target
-from numba.extending import (
-    NativeValue,
-    intrinsic,
-    models,
-    register_model,
-    unbox,
-)
+from numba.extending import NativeValue, intrinsic, models, register_model, unbox
 
 from mist.engine.compiled import compiles, exact
 

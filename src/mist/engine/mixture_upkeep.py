@@ -268,12 +268,7 @@ def pool(state: State, leaf: int) -> None:
 
 
 def _cut(
-    mean: Array,
-    m2: Array,
-    known: Array,
-    a: int,
-    side: Side,
-    moments: tuple[float, float] | None,
+    mean: Array, m2: Array, known: Array, a: int, side: Side, moments: tuple[float, float] | None
 ) -> float:
     """Truncate a Gaussian in place; returns the share of its mass that is kept.
 

@@ -676,18 +676,7 @@ def _densities_at(handle, X, held, densities, has_nan, row, work):
     """Load the state and call `_write_densities`."""
     tree, observed, sketch, model, binary, options, _, _ = parts_of(handle)
     _write_densities(
-        tree,
-        observed,
-        sketch,
-        model,
-        has_nan,
-        binary,
-        options,
-        X,
-        held,
-        densities,
-        row,
-        work,
+        tree, observed, sketch, model, has_nan, binary, options, X, held, densities, row, work
     )
 
 
@@ -707,18 +696,7 @@ def _write_densities(
         cell = leaves.first[leaf]
         while cell >= 0:
             densities[i, cells.code[cell]] = _joint_density(
-                tree,
-                observed,
-                sketch,
-                model,
-                has_nan,
-                binary,
-                options,
-                leaf,
-                cell,
-                row,
-                work,
-                held,
+                tree, observed, sketch, model, has_nan, binary, options, leaf, cell, row, work, held
             )
             cell = cells.next[cell]
 

@@ -13,13 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mist.engine.compiled import allocating, exact
-from mist.engine.criterion import (
-    TIE,
-    confidence_radius,
-    impurity_term,
-    most_gain,
-    split_gain,
-)
+from mist.engine.criterion import TIE, confidence_radius, impurity_term, most_gain, split_gain
 from mist.engine.state import LEVELS, TOTALS
 from mist.engine.thresholds import class_median, left_mass, midpoint
 

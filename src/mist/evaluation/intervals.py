@@ -64,12 +64,7 @@ def bootstrap_interval(
 
 
 def paired_difference(
-    a: ArrayLike,
-    b: ArrayLike,
-    *,
-    level: float = 0.95,
-    n_resamples: int = 10_000,
-    seed: int = 0,
+    a: ArrayLike, b: ArrayLike, *, level: float = 0.95, n_resamples: int = 10_000, seed: int = 0
 ) -> tuple[float, float, float]:
     """Return the mean of ``a - b`` over seeds with its percentile bootstrap interval.
 

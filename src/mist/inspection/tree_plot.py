@@ -43,11 +43,7 @@ class _Box(NamedTuple):
 
 
 def plot_tree(
-    model: FittedTree,
-    ax: Axes | None = None,
-    *,
-    max_depth: int | None = None,
-    max_classes: int = 3,
+    model: FittedTree, ax: Axes | None = None, *, max_depth: int | None = None, max_classes: int = 3
 ) -> Axes:
     """Draw a tree, with the root on the left and one line per leaf.
 

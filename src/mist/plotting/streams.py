@@ -18,12 +18,7 @@ from mist.plotting.theme import axes_for, line_styles, mark_rows, names_as_they_
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = [
-    "plot_accuracy",
-    "plot_accuracy_matrix",
-    "plot_forgetting",
-    "plot_growth",
-]
+__all__ = ["plot_accuracy", "plot_accuracy_matrix", "plot_forgetting", "plot_growth"]
 
 _CURVE_POINTS = 400
 _MOST_WRITTEN_TASKS = 10

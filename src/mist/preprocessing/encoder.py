@@ -581,8 +581,7 @@ def _hashes(texts: list[str | None], n_buckets: int) -> dict[str, int]:
     """
     return {
         text: int.from_bytes(
-            hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest(),
-            "little",
+            hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little"
         )
         % n_buckets
         for text in dict.fromkeys(texts)

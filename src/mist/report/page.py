@@ -54,10 +54,7 @@ class _Plot:
 
 
 def render_page(
-    title: str,
-    intro: str,
-    sections: Sequence[Section],
-    settings: Mapping[str, Mapping[str, Any]],
+    title: str, intro: str, sections: Sequence[Section], settings: Mapping[str, Mapping[str, Any]]
 ) -> str:
     """Return the report as one HTML text that needs no other file.
 
