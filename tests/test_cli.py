@@ -213,7 +213,7 @@ def test_an_error_far_down_leaves_the_predictions_so_far(here):
 @pytest.mark.parametrize(
     ("arguments", "parts"),
     [
-        (["--model", "nope"], ["no model called 'nope'", "mist-g-no-inheritance"]),
+        (["--model", "nope"], ["no model called 'nope'", "mist-forest-features"]),
         (["--report", "pets.csv"], ["cannot write 'pets.csv'", "is an input file"]),
         (["--predictions", "pets.csv"], ["cannot write 'pets.csv'", "is an input file"]),
         (["--report", "no/where.html"], ["there is no folder 'no'"]),
@@ -258,8 +258,8 @@ def test_demo(here):
         assert outcome.stdout.count(f"{name} ") == 4
     page = (here / "demo.html").read_text(encoding="utf-8")
     assert page.count("<svg") == 12
-    for name in demo_module._MODELS:
-        assert PRESETS[name].title in page
+    for model in demo_module._MODELS:
+        assert model.title in page
 
 
 def test_demo_checks_the_report_first(here):

@@ -1,4 +1,4 @@
-"""Presets beside the library's own: trees of the literature, and MIST with one part exchanged."""
+"""Presets in addition to the library's: trees of the literature, MIST with one part exchanged."""
 
 from __future__ import annotations
 

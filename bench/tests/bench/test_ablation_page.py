@@ -9,7 +9,7 @@ from bench_records import record
 from mist_bench import SEEDS, Run
 from mist_bench.store import write_record
 
-SCRIPT = Path(__file__).parents[2] / "benchmarks" / "ablation_page.py"
+SCRIPT = Path(__file__).parents[3] / "benchmarks" / "ablation_page.py"
 TITLES = {
     "paper": "the paper's tree",
     "default": "the default",
