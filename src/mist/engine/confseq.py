@@ -204,7 +204,7 @@ def leaf_radius(
 
     Parameters
     ----------
-    tree, missing, sketch
+    tree, observed, sketch
         Parts of a `mist.engine.state.State`.
     cells : int64 array
         The leaf's observed cells.

@@ -69,7 +69,7 @@ def best_splits(
 
     Parameters
     ----------
-    tree, missing, sketch
+    tree, observed, sketch
         Parts of a `mist.engine.state.State`.
     cells : int64 array
         The leaf's observed cells.

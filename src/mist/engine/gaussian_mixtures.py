@@ -18,7 +18,7 @@ then both halves of each pair.
 
 The functions share these parameters, with a numeric columns and p = a (a + 1) / 2:
 
-tree, missing
+tree, observed
     Parts of a `mist.engine.state.State`; ``observed`` may be None.
 mixture : Mixture
     The leaf model.
@@ -701,7 +701,7 @@ def learn_mixture(tree, mixture, observed, leaf, cell, X, i, w, work):
 
     Parameters
     ----------
-    tree, mixture, missing, leaf, cell, X, i, w, room
+    tree, mixture, observed, leaf, cell, X, i, w, work
         As in the module docstring. Capacity for one component has been reserved; ``X`` may hold NaN
         only if ``observed`` is given.
 

@@ -160,7 +160,7 @@ def gather(tree, sketch, sorted_columns, items, new_view, inside, growing):
 
     Parameters
     ----------
-    tree, sketch, view
+    tree, sketch, sorted_columns
         As in the module docstring.
     items : float array, shape (rows, n_numeric)
         Receives the blocks.
@@ -307,7 +307,7 @@ def update(tree, sketch, sorted_columns, work, cell, X, i, copies, seed, node, c
 
     Parameters as in the module docstring, and
 
-    room
+    work
         Workspace; with a view it has float64 arrays ``bounds`` and ``found``, shape (n_numeric,).
     copies : int
         At least 1; `rows_lacking` must have returned 0 for it.

@@ -11,7 +11,7 @@ The compiled functions of leaf models share these parameters:
 
 model : named tuple
     The arrays of the leaf model.
-tree, missing, sketch, options
+tree, observed, sketch, options
     Parts of a `mist.engine.state.State`; ``observed`` and ``sketch`` may be None.
 has_nan, binary : object or None
     ``has_nan`` is None if no missing value can matter, ``binary`` if there is no 0/1 column. Only
@@ -24,7 +24,7 @@ row : float64 array, shape (1, d)
     A row as `mist.engine.marginal.settle` writes it.
 w : float
     Weight of the row, above 0.
-room
+work
     Workspace from ``make_workspace``.
 extra : float
     Is added to the score.
@@ -100,22 +100,22 @@ class LeafModel:
     """(model, options): workspace of the functions below, made once for each call from Python."""
 
     prepare: ClassVar[Any] = staticmethod(_prepare)
-    """(model, tree, missing, room): update what does not depend on the cell, before scoring."""
+    """(model, tree, observed, work): update what does not depend on the cell, before scoring."""
 
     has_capacity: ClassVar[Any] = staticmethod(_has_capacity)
     """(model): whether the arrays have capacity for one more row."""
 
     score: ClassVar[Any]
-    """(model, tree, missing, sketch, holes, binary, options, leaf, cell, X, i, room, extra, need):
-    log prior of a cell plus log density of a row plus ``extra``, up to a term that all cells of the
-    leaf share."""
+    """(model, tree, observed, sketch, has_nan, binary, options, leaf, cell, X,
+    i, work, extra, need): log prior of a cell plus log density of a row plus ``extra``, up to a
+    term that all cells of the leaf share."""
 
     log_density: ClassVar[Any]
-    """(model, tree, missing, sketch, holes, binary, options, leaf, cell, row, room): log density of
-    the row ``row[0]`` in a cell, with all constants."""
+    """(model, tree, observed, sketch, has_nan, binary, options, leaf, cell, row, work): log
+    density of the row ``row[0]`` in a cell, with all constants."""
 
     learn: ClassVar[Any] = staticmethod(_learn)
-    """(model, tree, missing, options, leaf, cell, X, i, w, room): learn a row that the moments of
+    """(model, tree, observed, options, leaf, cell, X, i, w, work): learn a row that the moments of
     the cell have learnt already; returns whether `on_cell_due` is to be called for the cell."""
 
     sorts_sketches: ClassVar[bool] = False

@@ -12,7 +12,7 @@ The order of floating-point operations must stay as it is: models are compared b
 
 The functions share these parameters:
 
-tree, missing, options
+tree, observed, options
     Parts of a `mist.engine.state.State`.
 leaf, cell : int
     Indices in ``tree.leaves`` and ``tree.cells``.

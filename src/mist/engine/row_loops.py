@@ -6,7 +6,7 @@ state from an address and passes them to an inlined loop (``_run``, ``_predict_r
 
 The functions below share these parameters:
 
-tree, missing, sketch, model, binary, options, conformity, glance
+tree, observed, sketch, model, binary, options, conformity, screen
     Parts of a `mist.engine.state.State`; ``observed``, ``sketch``, ``binary`` and ``conformity``
     are None where the state has none.
 has_nan : object or None
@@ -18,7 +18,7 @@ X, i : float64 array, shape (n, d), and int
     Rows in internal column order, and the index of the row at hand.
 scratch : Scratch
     Scratch arrays for one row.
-room
+work
     Workspace of the leaf model, see `mist.engine.leafmodel.LeafModel.make_workspace`.
 screen_work : mist.engine.split_screen.Room
     Workspace of the split screen.
@@ -658,7 +658,7 @@ def write_densities(handle, X, held, densities, has_nan):
 
     Parameters
     ----------
-    handle, holes
+    handle, has_nan
         As for `predict_rows`.
     X : float64 array, shape (n, d)
         Rows in internal column order.

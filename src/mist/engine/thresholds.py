@@ -240,7 +240,7 @@ def left_masses(tree, observed, sketch, cell, candidates, known, left):
 
     Parameters
     ----------
-    tree, missing, sketch
+    tree, observed, sketch
         Parts of a `mist.engine.state.State`.
     cell : int
         The class at a leaf.

@@ -413,18 +413,18 @@ def _check_sketch(state: State, sizes: dict[str, int]) -> None:
     block_sizes = plan[BLOCK_SIZES, plan[BLOCK_SIZES] > 0]
     # A sketch must be able to grow to a larger block.
     _check_range(own.size_class, 0, len(block_sizes) - 1, "block sizes of sketches")
-    room = block_sizes[own.size_class]
-    ends = own.start + room
+    size = block_sizes[own.size_class]
+    ends = own.start + size
     starts = np.append(own.start, n_items)
     require((starts[1:] >= ends).all(), "its sketches overlap")
-    require(room.sum() == counters[N_HELD], "the block sizes of its sketches do not add up")
+    require(size.sum() == counters[N_HELD], "the block sizes of its sketches do not add up")
     _check_range(own.levels, 1, LEVELS, "levels of sketches")
     stored = sketch.sizes[chain].astype(np.int64)
     require((stored >= 0).all(), "a level of a sketch has a negative size")
     beyond = np.arange(LEVELS) >= own.levels[:, None]
     require(not stored[beyond].any(), "a sketch has rows beyond its levels")
     _check_equal(stored.sum(axis=1), own.used.astype(np.int64), "the number of rows of sketches")
-    full = np.minimum(room, plan[TOTALS, own.levels])
+    full = np.minimum(size, plan[TOTALS, own.levels])
     require((own.used <= full).all(), "a sketch has more rows than its block holds")
     require((own.flips >= 0).all(), "a sketch has a negative number of compactions")
 
@@ -432,8 +432,8 @@ def _check_sketch(state: State, sizes: dict[str, int]) -> None:
 def _check_model(state: State, sizes: dict[str, int], live: Array) -> None:
     model, missing = state.model, state.observed
     kind = type(model)
-    beside = None if missing is None else missing.model
-    require(beside is None or kind is Mixture, "its missing-value arrays do not fit its leaves")
+    weights = None if missing is None else missing.model
+    require(weights is None or kind is Mixture, "its missing-value arrays do not fit its leaves")
     if kind is SortedColumns:
         fit(model, VIEW, sizes, precision=state.options.precision)
         cells = state.tree.cells
