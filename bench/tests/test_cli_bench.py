@@ -221,7 +221,7 @@ def test_bad_options(here, arguments, parts):
 def test_no_jobs(here):
     assert_one_line_error(
         bench(*SMALL, "--jobs", 0),
-        "--jobs 0: give the number of runs at a time, or -1 for one a processor",
+        "--jobs 0: give the number of runs at a time, or -1 for one per processor",
         "dask://localhost:8786",
     )
     assert list(here.iterdir()) == []

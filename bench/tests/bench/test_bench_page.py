@@ -57,8 +57,8 @@ def test_headline_tables_and_footer():
     words = words_of(page())
     for expected in (
         "MIST-G ranks first of 3 methods over 2 data sets: mean rank 1.00, "
-        "mean final accuracy 0.910. At the 5 % level (Nemenyi test) it is not told apart from any "
-        "other method.",
+        "mean final accuracy 0.910. At the 5 % level (Nemenyi test) it is not significantly "
+        "different from any other method.",
         "3 methods, 2 data sets, 3 seeds (42, 123, 456); 18 runs, none failed.",
         "3 classes in 3 tasks, 13 columns; 300 rows learnt, 60 held out.",
         "Differences to MIST-G",
@@ -91,7 +91,7 @@ def test_the_best_of_ours_is_named_when_another_is_first():
     accuracies = {"mist-g": 0.7, "vfdt": 0.9, "slda": 0.8}
     words = words_of(page(records_of(runs, accuracies)))
     assert "VFDT ranks first of 3 methods" in words
-    assert "MIST-G is in place 3 with 0.710." in words
+    assert "MIST-G has rank 3 with 0.710." in words
     words = words_of(page(records_of(runs, {"mist-g": 0.6, "vfdt": 0.9, "slda": 0.9})))
     assert "VFDT and SLDA rank first of 3 methods" in words
 
@@ -99,11 +99,11 @@ def test_the_best_of_ours_is_named_when_another_is_first():
 @pytest.mark.parametrize(
     ("n_methods", "n_datasets", "sentence"),
     [
-        (3, 2, "it is not told apart from any other method."),  # 2.34 ranks
-        (3, 6, "it is not told apart from 1 of the 2 others."),  # 1.35
-        (3, 12, "it is told apart from every other method."),  # 0.96
-        (2, 2, "it is not told apart from any other method."),  # 1.39
-        (2, 4, "it is told apart from every other method."),  # 0.98
+        (3, 2, "it is not significantly different from any other method."),  # 2.34 ranks
+        (3, 6, "it is not significantly different from 1 of the 2 others."),  # 1.35
+        (3, 12, "it is significantly different from every other method."),  # 0.96
+        (2, 2, "it is not significantly different from any other method."),  # 1.39
+        (2, 4, "it is significantly different from every other method."),  # 0.98
     ],
 )
 def test_the_headline_says_from_how_many_the_first_is_not_told_apart(
@@ -121,8 +121,8 @@ def test_methods_that_rank_first_together_are_told_apart_from_the_rest():
     equal = {"mist-g": 0.9, "vfdt": 0.9, "slda": 0.7}
     words = headline_of(runs, equal)
     assert "MIST-G and VFDT rank first" in words
-    assert "they are told apart from every other method." in words
-    assert "told apart" not in headline_of(runs, equal | {"slda": 0.9})
+    assert "they are significantly different from every other method." in words
+    assert "significantly" not in headline_of(runs, equal | {"slda": 0.9})
 
 
 def test_failures_and_missing_runs_are_said():
@@ -181,7 +181,7 @@ def test_one_data_set_has_ranks_but_no_critical_difference():
         text
     )
     assert not any("Critical" in label for label in Outline(text).labels)
-    assert "told apart" not in words_of(text)
+    assert "significantly" not in words_of(text)
 
 
 def test_of_many_methods_ours_and_the_best_of_each_group_are_drawn():
