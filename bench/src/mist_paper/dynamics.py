@@ -36,7 +36,7 @@ def plan(scope: Scope) -> Sequence[Task]:
 
 
 def show(scope: Scope, records: Records) -> Exhibit:
-    """Draw four panels a data set."""
+    """Draw four panels per data set."""
     drawings = []
     for dataset in DATASETS:
         drawing = _draw(dataset, scope, records)

@@ -1,4 +1,4 @@
-"""What a single split costs with inheritance and without (fig:inheritance-effect)."""
+"""Accuracy around a single split with inheritance and without (fig:inheritance-effect)."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ _SOON = {"split_test": "gain", "union_bound": False}
 
 
 def around_a_split(dataset: str, method: str, seed: int) -> dict[str, Any]:
-    """Watch two tasks while one leaf splits.
+    """Measure the accuracy on two tasks around a single split.
 
     The tree is kept from splitting until the third task begins, and then splits once, as soon as a
-    gain exceeds the McDiarmid radius without union bound. Up to that split all variants have seen
-    and decided the same.
+    gain exceeds the McDiarmid radius without union bound. Up to that split all variants have
+    learnt the same rows and made the same decisions.
 
     Parameters
     ----------
@@ -104,7 +104,7 @@ def plan(scope: Scope) -> Sequence[Task]:
 
 
 def show(scope: Scope, records: Records) -> Exhibit:
-    """Draw two panels a data set, and tell the ends of the window."""
+    """Draw two panels per data set, and tabulate the ends of the window."""
     found: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
     for experiment, result in results_of(plan(scope), records):
         if result["split_at"] is not None:
