@@ -91,7 +91,7 @@ def test_without_river(tmp_path, monkeypatch):
     monkeypatch.setattr("mist_paper.command.installed", lambda extra: False)
     done = run("list", "--out", tmp_path)
     assert done.exit_code == 0
-    # Nothing but the trees of another library is behind this table.
+    # This table has only trees of another library.
     done = run("noreset", "--seeds", "7", "--out", tmp_path)
     assert done.exit_code == 0, done.output
     assert "river is not installed, so these are left out: efdt, efdt-no-reset, hat" in done.stdout

@@ -52,7 +52,7 @@ class Cell:
         return "not run" if self.missing else "failed"
 
     def values(self, measure: str) -> list[float]:
-        """Return the figures of the runs that went through and have one.
+        """Return the figures of the successful runs that have one.
 
         Parameters
         ----------
@@ -116,7 +116,7 @@ class Outcomes:
 
     @property
     def n_done(self) -> int:
-        """Number of runs that went through."""
+        """Number of successful runs."""
         return sum(len(cell.done) for cell in self.cells.values())
 
     @property

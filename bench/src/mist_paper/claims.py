@@ -77,9 +77,9 @@ def _inheritance(figures: Figures, method: str, without: str) -> tuple[str, bool
     return ", ".join(parts), bool(holds)
 
 
-def _leaves(figures: Figures, method: str, beside: str) -> tuple[str, bool]:
+def _leaves(figures: Figures, method: str, reference: str) -> tuple[str, bool]:
     more = {
-        d: mean_of(figures, method, d, "leaves") / mean_of(figures, beside, d, "leaves")
+        d: mean_of(figures, method, d, "leaves") / mean_of(figures, reference, d, "leaves")
         for d in STANDARD
     }
     top = max(more, key=lambda d: more[d])

@@ -94,7 +94,7 @@ class Comparison:
     """Population standard deviation over seeds."""
 
     n_seeds: int
-    """Runs that went through."""
+    """Number of successful runs."""
 
     deviations: float
     """How far ours is above the paper's, in standard deviations; NaN where not judged."""

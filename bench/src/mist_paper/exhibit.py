@@ -137,14 +137,14 @@ def results_of(
     Parameters
     ----------
     tasks : iterable of Run or Experiment
-        A plan, of which runs are left out.
+        A plan; its runs are left out.
     records : mapping of Run or Experiment to Record
         What has been run.
 
     Returns
     -------
     list of tuple
-        Each experiment that went through, and its result.
+        Each successful experiment, and its result.
 
     Examples
     --------

@@ -139,7 +139,7 @@ def show(scope: Scope, records: Records) -> Exhibit:
     return Exhibit(
         tables=(
             *((table,) if rows else ()),
-            cell_table("inheritance-effect-cells", "Beside the paper's panels", comparisons),
+            cell_table("inheritance-effect-cells", "Compared with the paper's panels", comparisons),
         ),
         drawings=drawings,
         comparisons=comparisons,
@@ -186,7 +186,7 @@ def _windows(
 
 
 def _draw(dataset: str, found: Mapping[tuple[str, str], list[Mapping[str, Any]]]) -> Drawing | None:
-    panels, told = [], []
+    panels, ends = [], []
     for key, label in (("new", "accuracy on the new task"), ("old", "accuracy on the first task")):
         averaged = (
             average_curves(title_of(method), _windows(found.get((dataset, method), []), key))
@@ -196,14 +196,14 @@ def _draw(dataset: str, found: Mapping[tuple[str, str], list[Mapping[str, Any]]]
         if not curves:
             return None
         panels.append(partial(_draw_panel, curves=curves, label=label))
-        told += [f"{curve.title} {curve.mean[-1]:.2f} on the {key} task" for curve in curves]
+        ends += [f"{curve.title} {curve.mean[-1]:.2f} on the {key} task" for curve in curves]
     title = heading_of(dataset)
     return Drawing(
         f"inheritance-effect-{dataset}",
         title,
         panels,
         f"Accuracy on the new and the first task of {title} around a split. At the end: "
-        f"{'; '.join(told)}.",
+        f"{'; '.join(ends)}.",
         "Held-out accuracy; mean over seeds, band: ± standard deviation. Line: the split.",
         height=2.8,
         n_columns=2,

@@ -25,8 +25,8 @@ _KINDS = {"table": "Tables", "figure": "Figures", "theory": "Theorems"}
 
 _TITLE = "The MIST paper, run again"
 INTRO = (
-    "The tables, figures and theorems of the MIST paper, run again: ours beside what is printed, "
-    "how far apart they are in standard deviations, and why where they differ. Streams are "
+    "The tables, figures and theorems of the MIST paper, run again: our figures and the printed "
+    "ones, their difference in standard deviations, and the reasons if they differ. Streams are "
     "prepared as in the paper."
 )
 

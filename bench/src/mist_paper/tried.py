@@ -75,8 +75,8 @@ def show(scope: Scope, records: Records) -> Exhibit:
     return Exhibit(
         tables=tables,
         notes=(
-            "None of this is counted above: it tells where a difference comes from. A row of trees "
-            "that equals naive Bayes is one of a tree that has not split.",
+            "None of this is counted above. It shows where a difference comes from: a tree whose "
+            "row equals that of naive Bayes has not split.",
         ),
     )
 

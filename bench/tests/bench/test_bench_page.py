@@ -73,7 +73,7 @@ def test_headline_tables_and_footer():
     assert page().count('class="number best"') > 10
 
 
-def test_every_plot_has_a_text_in_its_place():
+def test_every_plot_has_a_text_alternative():
     labels = Outline(page()).labels
     starts = ["Critical-difference plot", "Scatter plots"] + 2 * [
         "Line chart: prequential accuracy",
@@ -106,7 +106,7 @@ def test_the_best_of_ours_is_named_when_another_is_first():
         (2, 4, "it is significantly different from every other method."),  # 0.98
     ],
 )
-def test_the_headline_says_from_how_many_the_first_is_not_told_apart(
+def test_the_headline_counts_the_methods_that_do_not_differ_from_the_first(
     n_methods, n_datasets, sentence
 ):
     # Every data set ranks the methods 1, 2, 3; the comments give the critical differences.
@@ -116,7 +116,7 @@ def test_the_headline_says_from_how_many_the_first_is_not_told_apart(
     assert f"At the 5 % level (Nemenyi test) {sentence}" in words
 
 
-def test_methods_that_rank_first_together_are_told_apart_from_the_rest():
+def test_methods_that_tie_for_first_differ_from_the_rest():
     runs = plan(["mist-g", "vfdt", "slda"], [f"data {i}" for i in range(12)], [1])
     equal = {"mist-g": 0.9, "vfdt": 0.9, "slda": 0.7}
     words = headline_of(runs, equal)
@@ -125,7 +125,7 @@ def test_methods_that_rank_first_together_are_told_apart_from_the_rest():
     assert "significantly" not in headline_of(runs, equal | {"slda": 0.9})
 
 
-def test_failures_and_missing_runs_are_said():
+def test_the_page_names_failures_and_missing_runs():
     runs = plan()
     records = records_of(runs)[:-1]
     records[2] = Record(runs[2], error="MemoryError: too large")
@@ -152,7 +152,7 @@ def test_methods_without_a_rank_are_named():
 
 
 @pytest.mark.parametrize("outcome", ["failed", "missing"])
-def test_nothing_went_through(outcome):
+def test_no_run_succeeded(outcome):
     runs = plan()
     records = [Record(run, error="E: e") for run in runs] if outcome == "failed" else []
     text = page(records)
