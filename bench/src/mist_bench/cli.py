@@ -110,7 +110,7 @@ def split_names(option: str, names: list[str] | None) -> list[str]:
     """Names given to an option that may be repeated, or hold several joined by commas."""
     parts = [part for name in names or [] for part in name.replace(",", " ").split()]
     if names and not parts:
-        raise ValueError(f"{option} holds no name")
+        raise ValueError(f"{option} has no name")
     return parts
 
 
@@ -127,5 +127,5 @@ def read_seeds(option: str, given: list[str] | None) -> list[int]:
     texts = split_names(option, given)
     for text in texts:
         if not text.isdecimal():
-            raise ValueError(f"{option} {text}: a seed is a whole number from 0 on")
+            raise ValueError(f"{option} {text}: a seed must be a whole number, 0 or more")
     return [int(text) for text in texts]
