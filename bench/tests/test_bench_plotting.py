@@ -71,7 +71,7 @@ def test_without_axes_a_figure_is_made(name):
 
 
 @pytest.mark.parametrize("name", PLOTS)
-def test_what_are_no_axes_is_refused(name):
+def test_an_object_that_is_not_axes_is_refused(name):
     with pytest.raises(
         TypeError, match="ax must be matplotlib axes or None, got ndarray: pass one"
     ):
@@ -96,7 +96,7 @@ def test_pyplot_is_left_alone_where_axes_are_given():
     assert done.stdout.split() == ["False", "False"]
 
 
-def test_ranks_are_where_they_belong(ax):
+def test_ranks_are_drawn_at_their_positions(ax):
     plot_ranks(["b", "a", "c"], [2.0, 1.5, 2.5], 0.7, ax)
     assert {"a", "b", "c", "1.50", "2.00", "2.50", "critical difference 0.70"} <= set(texts(ax))
     dots = sorted(line.get_xdata()[0] for line in ax.lines if line.get_marker() == "o")

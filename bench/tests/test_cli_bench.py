@@ -152,7 +152,7 @@ def test_a_failing_run(here):
     assert "Failures" in outcome.stdout
     assert outcome.stdout.splitlines()[-1] == "1 of 2 runs failed; --retry-failed does them again"
     assert "1 failed" in (here / "mist-bench" / "report.html").read_text(encoding="utf-8")
-    # Failures are outcomes: nothing is done again, and the exit code still tells.
+    # Failures are outcomes: nothing is done again, and the exit code still reports them.
     before = stamps(here)
     again = bench(*arguments)
     assert (again.exit_code, again.stderr) == (1, "")
@@ -164,7 +164,7 @@ def test_retry_failed_and_an_error_with_brackets(here, monkeypatch):
     monkeypatch.setattr(schedule, "perform", lambda run: record(run, error=text))
     outcome = bench(*SMALL)
     assert outcome.exit_code == 1
-    # An error that every run ends with is shown once.
+    # An error shared by every run is shown once.
     assert outcome.stderr.splitlines() == [f"failed: honest/iris/ncm/1: {text}"]
     assert text in outcome.stdout
     monkeypatch.undo()
@@ -221,7 +221,7 @@ def test_bad_options(here, arguments, parts):
 def test_no_jobs(here):
     assert_one_line_error(
         bench(*SMALL, "--jobs", 0),
-        "--jobs 0: give the number of runs at a time, or -1 for one a processor",
+        "--jobs 0: give the number of runs at a time, or -1 for one per processor",
         "dask://localhost:8786",
     )
     assert list(here.iterdir()) == []

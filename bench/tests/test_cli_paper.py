@@ -37,7 +37,7 @@ def test_an_item_is_run_once(tmp_path):
     assert "Margin of the sketches over k" in first.stdout
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert "Seeds 7." in page
-    results = sorted((tmp_path / "trials").rglob("*.json"))
+    results = sorted((tmp_path / "experiments").rglob("*.json"))
     assert len(results) == 16
     times = [path.stat().st_mtime_ns for path in results]
     results[0].unlink()
@@ -79,7 +79,7 @@ def test_errors(arguments, message, tmp_path):
 def test_results_of_other_settings_are_refused(tmp_path):
     arguments = ("sketch-bound-kscale", "--seeds", "7", "--jobs", "1", "--out", tmp_path)
     assert run(*arguments).exit_code == 0
-    path = next((tmp_path / "trials").rglob("*.json"))
+    path = next((tmp_path / "experiments").rglob("*.json"))
     path.write_text(path.read_text().replace('"mist": "', '"mist": "0.0.'))
     done = run(*arguments)
     assert done.exit_code == 2
@@ -91,7 +91,7 @@ def test_without_river(tmp_path, monkeypatch):
     monkeypatch.setattr("mist_paper.command.installed", lambda extra: False)
     done = run("list", "--out", tmp_path)
     assert done.exit_code == 0
-    # Nothing but the trees of another library is behind this table.
+    # This table has only trees of another library.
     done = run("noreset", "--seeds", "7", "--out", tmp_path)
     assert done.exit_code == 0, done.output
     assert "river is not installed, so these are left out: efdt, efdt-no-reset, hat" in done.stdout

@@ -305,7 +305,7 @@ def test_without_scripts_the_tables_are_plain(show, name):
     driver = show(name, scripts=False)
 
     def count(selector):
-        # The number of a node holds until the browser tells of the next change.
+        # The number of a node is valid until the browser reports the next change.
         root = driver.execute_cdp_cmd("DOM.getDocument", {})["root"]["nodeId"]
         asked = {"nodeId": root, "selector": selector}
         return len(driver.execute_cdp_cmd("DOM.querySelectorAll", asked)["nodeIds"])

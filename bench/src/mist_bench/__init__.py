@@ -1,4 +1,4 @@
-"""Methods over data sets and seeds, beside the figures of the paper.
+"""Benchmark of methods over data sets and seeds, compared with the paper's figures.
 
 The names load on first use.
 """

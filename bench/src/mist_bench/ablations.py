@@ -1,4 +1,4 @@
-"""Presets in addition to the library's: trees of the literature, MIST with one part exchanged."""
+"""Presets in addition to the library's: trees of the literature, MIST with one part replaced."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from mist.variants import Variants
 
 __all__ = ["PRESETS"]
 
-# Neither tree keeps sketches, and both forget at a split: children start from nothing.
+# Neither tree keeps sketches. Both forget at a split: children start empty.
 _BEFORE_MIST = {**PAPER_SETTINGS, "thresholds": "gaussian", "inheritance": None}
 
 
@@ -72,4 +72,4 @@ _PRESETS: Mapping[str, Preset] = {
 }
 
 PRESETS: Mapping[str, Preset] = Variants(_PRESETS, vary)
-"""Every preset, the library's among them; ``vfdt+delta=0.01`` is a variant of one."""
+"""Every preset, including the library's; ``vfdt+delta=0.01`` is a variant of one."""

@@ -1,4 +1,4 @@
-"""How cells of tables are written and which of them are marked."""
+"""Texts of table cells, and the cells that are marked."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = [
 ]
 
 NOTHING = "–"  # noqa: RUF001 (an en dash is meant)
-"""Stands where there is no figure."""
+"""Shown if there is no figure."""
 
 
 def write_figure(value: float, measure: Measure) -> str:
@@ -32,12 +32,12 @@ def write_figure(value: float, measure: Measure) -> str:
     value : float
         The figure.
     measure : Measure
-        How it is written.
+        The measure, which gives the format.
 
     Returns
     -------
     str
-        Its text; what rounds to zero has no sign.
+        Its text; a figure that rounds to zero has no sign.
 
     Examples
     --------
@@ -55,16 +55,16 @@ def write_mean(values: Sequence[float], n_planned: int, measure: Measure) -> str
     Parameters
     ----------
     values : sequence of float
-        One figure a seed, without those that failed.
+        One figure per seed, without failed runs.
     n_planned : int
-        Number of seeds there should be; fewer figures are counted behind the mean.
+        Number of planned seeds; if there are fewer figures, their number follows the mean.
     measure : Measure
         How the figures are written.
 
     Returns
     -------
     str
-        The text of a cell; a dash without any figure. One figure has no spread.
+        Text of the cell; a dash if there is no figure. A single figure has no spread.
 
     Examples
     --------
@@ -92,16 +92,16 @@ def find_best(
     Parameters
     ----------
     means : sequence of sequence of float or None
-        Rows of figures, None where there is none.
+        Rows of figures; None for a missing figure.
     measure : Measure
-        Which end is the better one, and how figures are written.
+        The measure, which gives the better end and the format.
 
     Returns
     -------
     frozenset of tuple of int
         Rows and columns for `mist_bench.result_tables.Table`, whose first column holds names.
-        Figures that are written alike are equal. None of a column with a single figure, and none
-        of a measure without a better end.
+        Figures with the same text are equal. A column with a single figure has no best cell,
+        nor has a measure without a better end.
 
     Examples
     --------
@@ -130,7 +130,7 @@ def find_rules(methods: Sequence[str]) -> frozenset[int]:
     Parameters
     ----------
     methods : sequence of str
-        Keys of `mist_bench.methods.METHODS`, one a row.
+        Keys of `mist_bench.methods.METHODS`, one per row.
 
     Returns
     -------
@@ -147,12 +147,12 @@ def find_rules(methods: Sequence[str]) -> frozenset[int]:
 
 
 def collect(pairs: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
-    """Collect names by what is said of them.
+    """Group names by statement.
 
     Parameters
     ----------
     pairs : iterable of tuple of str
-        What is said and of whom.
+        Each a statement and a name.
 
     Returns
     -------

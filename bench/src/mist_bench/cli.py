@@ -1,4 +1,4 @@
-"""The options of ``mist bench``; what it does is imported when it runs."""
+"""Options of ``mist bench``. The command itself is imported when it runs."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from mist.cli import tidy_errors
 __all__ = ["FAILED", "JOBS", "app", "read_jobs", "read_seeds", "split_names"]
 
 FAILED = 1
-"""Exit code where not every run went through."""
+"""Exit code if a run failed."""
 
-JOBS = "Runs at a time; -1: one a processor; dask://HOST:PORT: a Dask cluster does them."
+JOBS = "Runs at a time; -1: one per processor; dask://HOST:PORT: run on a Dask cluster."
 """Help of the option ``--jobs``."""
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 
 
 class Suite(StrEnum):
-    """Sets of data sets that `mist bench` knows by one name."""
+    """Named groups of data sets."""
 
     QUICK = "quick"
     STANDARD = "standard"
@@ -42,7 +42,7 @@ class Protocol(StrEnum):
 @app.command()
 def bench(
     suite: Annotated[
-        Suite, typer.Option(help="Which data sets, and which methods unless named.")
+        Suite, typer.Option(help="Data sets, and methods unless some are named.")
     ] = Suite.QUICK,
     models: Annotated[
         list[str] | None,
@@ -70,7 +70,7 @@ def bench(
     ] = Protocol.HONEST,
     jobs: Annotated[str, typer.Option(help=JOBS)] = "-1",
     out: Annotated[
-        Path, typer.Option(help="Folder of the results; a grid that was stopped goes on from it.")
+        Path, typer.Option(help="Folder of the results; an interrupted grid resumes from it.")
     ] = Path("mist-bench"),
     fresh: Annotated[
         bool, typer.Option("--fresh", help="Do every run again, whatever the folder holds.")
@@ -107,10 +107,10 @@ def bench(
 
 
 def split_names(option: str, names: list[str] | None) -> list[str]:
-    """The names of an option that is repeated or holds several joined by commas."""
+    """Names given to an option that may be repeated, or hold several joined by commas."""
     parts = [part for name in names or [] for part in name.replace(",", " ").split()]
     if names and not parts:
-        raise ValueError(f"{option} holds no name")
+        raise ValueError(f"{option} has no name")
     return parts
 
 
@@ -127,5 +127,5 @@ def read_seeds(option: str, given: list[str] | None) -> list[int]:
     texts = split_names(option, given)
     for text in texts:
         if not text.isdecimal():
-            raise ValueError(f"{option} {text}: a seed is a whole number from 0 on")
+            raise ValueError(f"{option} {text}: a seed must be a whole number, 0 or more")
     return [int(text) for text in texts]

@@ -49,7 +49,7 @@ class BenchOptions(GridOptions):
 
 
 def bench(options: BenchOptions) -> bool:
-    """Do the runs that are not done yet, print the tables and write the report.
+    """Do the runs without a result, print the tables and write the report.
 
     Parameters
     ----------
@@ -59,13 +59,13 @@ def bench(options: BenchOptions) -> bool:
     Returns
     -------
     bool
-        Whether every run went through.
+        Whether every run succeeded.
 
     Raises
     ------
     ValueError
-        If a name is not known, there are to be no processes, or the folder holds results that must
-        not be mixed with these.
+        If a name is not known, `jobs` is 0, or the folder holds results that must not be mixed with
+        these.
     ImportError
         If a method that was named needs an extra that is not installed.
     OSError

@@ -1,4 +1,4 @@
-"""What is seen of a grid while it runs: a bar, errors as they come, the way back."""
+"""Progress of a running grid on the terminal: a bar, errors, and how to resume."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _CONNECT_SECONDS = 10
 
 @dataclass(frozen=True, kw_only=True)
 class GridOptions:
-    """The options of every command that does the runs of a grid.
+    """The options of every command that runs a grid.
 
     Examples
     --------
@@ -42,25 +42,25 @@ class GridOptions:
     retry_failed: bool = False
 
     def check(self) -> None:
-        """Refuse what no grid can be run with; ValueError if there are to be no processes."""
+        """Raise ValueError if `jobs` is 0 or a text that is not the address of a Dask scheduler."""
         if self.jobs == 0 or (isinstance(self.jobs, str) and not self.jobs.startswith(_DASK)):
             raise ValueError(
-                f"--jobs {self.jobs}: give the number of runs at a time, or -1 for one a "
+                f"--jobs {self.jobs}: give the number of runs at a time, or -1 for one per "
                 "processor, or the address of a Dask scheduler, such as dask://localhost:8786"
             )
 
 
 def follow(tasks: Sequence[Task], name: str, options: GridOptions) -> Progress:
-    """Do the runs of a grid that its folder does not hold, and show how far it is.
+    """Do the runs of a grid that its folder does not hold, and show the progress.
 
     Parameters
     ----------
     tasks : sequence of Run or Experiment
         The plan.
     name : str
-        Stands before the bar.
+        Text before the bar.
     options : GridOptions
-        How they are done, and where their results are kept.
+        Options of the runs, and the folder of their results.
 
     Returns
     -------
@@ -84,7 +84,7 @@ def _follow(tasks: Sequence[Task], name: str, options: GridOptions, jobs: int | 
     steps = iter_grid(
         tasks, options.out, jobs=jobs, fresh=options.fresh, retry_failed=options.retry_failed
     )
-    # Found out now, not after the first run.
+    # Checked now, not after the first run.
     options.out.mkdir(parents=True, exist_ok=True)
     notices = Screen(stderr=True)
     done = 0
@@ -99,7 +99,7 @@ def _follow(tasks: Sequence[Task], name: str, options: GridOptions, jobs: int | 
                 done = step.done
                 note = _note(step)
                 bar.update(task, completed=done, note=note)
-                # A data set that is not there fails every run on it, with one and the same error.
+                # A missing data set fails every run on it with the same error.
                 if step.record is not None and step.record.error not in errors | {None}:
                     errors.add(step.record.error)
                     _print(bar.console, f"failed: {step.record.run.key}: {step.record.error}")
@@ -121,12 +121,12 @@ def tell_failures(step: Progress, console: Console) -> bool:
     step : Progress
         The last step of a grid.
     console : rich.console.Console
-        Where to say it.
+        Console to print to.
 
     Returns
     -------
     bool
-        Whether every run went through.
+        Whether every run succeeded.
     """
     if step.failed:
         console.print(f"{step.failed} of {step.total} runs failed; --retry-failed does them again")
@@ -135,14 +135,14 @@ def tell_failures(step: Progress, console: Console) -> bool:
 
 @contextmanager
 def _workers(jobs: int | str) -> Iterator[int | None]:
-    """Have runs done by processes here, or by a Dask cluster; yields the jobs for joblib."""
+    """Use local processes or a Dask cluster; yields the jobs for joblib."""
     from joblib import parallel_config
 
     if isinstance(jobs, str):
         with _connected(jobs), parallel_config(backend="dask"):
             yield None
         return
-    # Ctrl-C reaches every process of a terminal: let this one end the others without a word.
+    # Ctrl-C reaches every process of a terminal: this one ends the others silently.
     quiet = {"initializer": signal.signal, "initargs": (signal.SIGINT, signal.SIG_IGN)}
     with warnings.catch_warnings(), parallel_config(backend="loky", **quiet):
         warnings.filterwarnings("ignore", "[0-9]+ tasks which were still being processed")

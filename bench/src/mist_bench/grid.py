@@ -1,4 +1,4 @@
-"""Which runs a benchmark consists of."""
+"""The runs of a benchmark."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _LAST_SEED = 2**32 - 1
 
 
 def default_methods(suite: str) -> list[str]:
-    """Methods that a suite compares when none are named.
+    """Return the methods that a suite compares by default.
 
     Parameters
     ----------
@@ -26,7 +26,7 @@ def default_methods(suite: str) -> list[str]:
     Returns
     -------
     list of str
-        All methods but the ablations; in the quick suite none that needs an extra.
+        All methods except the ablations; in the quick suite, only those without an extra.
 
     Examples
     --------
@@ -53,7 +53,7 @@ def plan(
     Parameters
     ----------
     suite : {"quick", "standard", "stress", "all"}, default="quick"
-        Where methods and data sets come from when they are not named.
+        Source of the methods and data sets that are not named.
     methods : sequence of str or None, default=None
         Keys of `mist_bench.methods.METHODS`.
     datasets : sequence of str or None, default=None
@@ -61,12 +61,12 @@ def plan(
     seeds : sequence of int, default=(42, 123, 456, 789, 3330)
         Seeds.
     protocol : {"honest", "paper"}, default="honest"
-        Of the streams, see `mist.evaluation.ClassIncrementalStream`.
+        Protocol of the streams, see `mist.evaluation.ClassIncrementalStream`.
 
     Returns
     -------
     list of Run
-        Each once; the methods on one stream follow each other, so that a worker can keep it.
+        Each once. Methods on one stream are adjacent, so that a worker can keep the stream.
 
     Raises
     ------
@@ -101,7 +101,7 @@ def plan(
 
 
 def check_seeds(seeds: Sequence[int]) -> None:
-    """Refuse seeds that no generator takes, and none at all.
+    """Check that seeds are given, in range and distinct.
 
     Parameters
     ----------

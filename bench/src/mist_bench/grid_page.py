@@ -49,9 +49,9 @@ def render_bench(
     made: datetime | None = None,
     comparison: Sequence[Table] = (),
 ) -> str:
-    """Return the report of a grid as one HTML text that needs no other file.
+    """Return the report of a grid as one self-contained HTML page.
 
-    Its one script sorts tables; where scripts are not allowed they stay as they are.
+    Its only script sorts tables. The page is complete without scripts.
 
     Parameters
     ----------
@@ -60,15 +60,15 @@ def render_bench(
     intro : str
         A sentence or two below it.
     records : iterable of Record
-        Outcomes in any order, failures among them; runs may be missing.
+        Outcomes in any order, including failures; runs may be missing.
     datasets : sequence of str
         Data sets in the order of the report.
     planned : sequence of Run
         All runs of the grid, under one protocol.
     made : datetime or None, default=None
-        Time of making in the footer; None stands for now.
+        Time shown in the footer; None means now.
     comparison : sequence of Table, default=()
-        Tables beside figures from elsewhere.
+        Tables that compare with figures from elsewhere.
 
     Returns
     -------
@@ -109,9 +109,8 @@ def write_reports(
     Parameters
     ----------
     folder : path-like
-        Where ``report.html`` and ``tables/`` go; made if need be. Files of the same names are
-        replaced, each at once, so that nobody ever sees half of one, and tables of an earlier
-        report that this one does not have are removed.
+        Folder of ``report.html`` and ``tables/``; created if missing. Files of the same names are
+        replaced atomically. Tables of an earlier report that are not in this one are removed.
     records, title, intro, datasets, planned, made, comparison
         As for `render_bench`.
 

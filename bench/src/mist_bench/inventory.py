@@ -1,4 +1,4 @@
-"""The tables of what was run: data sets, settings, failures and what is still to run."""
+"""Tables of data sets, settings, failures and missing runs."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def dataset_table(outcomes: Outcomes) -> Table:
     Returns
     -------
     Table
-        One row a data set; dashes where no run went through.
+        One row per data set; dashes if no run succeeded.
 
     Examples
     --------
@@ -53,7 +53,7 @@ def dataset_table(outcomes: Outcomes) -> Table:
 
 
 def shape_of(outcomes: Outcomes, dataset: str) -> Mapping[str, int]:
-    """Return the size of a data set as the first run that went through has it.
+    """Return the size of a data set in its first successful run.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ def shape_of(outcomes: Outcomes, dataset: str) -> Mapping[str, int]:
     Returns
     -------
     mapping of str to int
-        As `mist_bench.Record.shape`; empty if no run went through.
+        As `mist_bench.Record.shape`; empty if no run succeeded.
 
     Examples
     --------
@@ -183,7 +183,7 @@ def failure_table(outcomes: Outcomes) -> Table:
 
 
 def progress_tables(outcomes: Outcomes) -> list[Table]:
-    """Return the table of runs that have an outcome, as long as some have none.
+    """Return the table of runs that have an outcome, if some have none.
 
     Parameters
     ----------
@@ -193,7 +193,7 @@ def progress_tables(outcomes: Outcomes) -> list[Table]:
     Returns
     -------
     list of Table
-        One table, or none if every run was made.
+        One table; empty if every run was done.
 
     Examples
     --------

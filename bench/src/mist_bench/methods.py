@@ -1,4 +1,4 @@
-"""All methods by name: ours, the trees and the others they are compared with, the ablations."""
+"""All methods by name: ours, other trees, other models, and the ablations."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["METHODS", "Method", "make"]
 
 @dataclass(frozen=True)
 class Method:
-    """What is known of a method before it is built.
+    """Description of a method, before it is built.
 
     Examples
     --------
@@ -26,10 +26,10 @@ class Method:
     """
 
     title: str
-    """Name for people."""
+    """Display name."""
 
     group: Literal["ours", "tree", "other", "ablation"]
-    """Ours to use, another tree, no tree at all, or MIST with one part exchanged."""
+    """Group: ours, another tree, not a tree, or MIST with one part replaced."""
 
     needs: str | None
     """Extra of the package without which the method cannot be built, or None."""
@@ -44,7 +44,7 @@ class Method:
     """Its class in `mist.baselines` or `mist_bench.baselines`; None for a preset."""
 
     scale: bool = False
-    """Whether it needs columns of like scale: distances, ridges and networks do."""
+    """Whether it needs columns of similar scale, as distances, ridge penalties and networks do."""
 
 
 def _of_preset(preset: Preset) -> Method:
@@ -52,7 +52,7 @@ def _of_preset(preset: Preset) -> Method:
 
 
 def _river(kind: str, title: str, reference: str) -> dict[str, Method]:
-    """The two forms of a model of river."""
+    """The two variants of a river model."""
     return {
         name: Method(
             title + suffix,
@@ -170,17 +170,17 @@ METHODS: Mapping[str, Method] = Variants(
 def make(
     name: str, *, seed: int | None = None, categorical_features: Sequence[int] | None = None
 ) -> Any:
-    """Build a method with the settings at which methods are compared.
+    """Build a method with the settings of the comparison.
 
     Parameters
     ----------
     name : str
         A key of `METHODS`.
     seed : int or None, default=None
-        The ``random_state`` of methods that draw at random; None stands for 0.
+        The ``random_state`` of methods that draw at random; None means 0.
     categorical_features : sequence of int or None, default=None
-        Positions of the 0/1 columns. The trees treat them as such; to the other methods they
-        are numbers like all others.
+        Indices of the 0/1 columns. The trees treat them as categorical, the other methods as
+        numbers.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""The records of a grid beside its plan: what was done, what failed and what is still to run."""
+"""Records of a grid matched with its plan: runs done, failed and missing."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Cell:
     """Planned seeds."""
 
     done: tuple[Record, ...]
-    """Runs that went through, by seed."""
+    """Successful runs, by seed."""
 
     failed: tuple[Record, ...]
     """Runs that ended with an error, by seed."""
@@ -46,13 +46,13 @@ class Cell:
 
     @property
     def state(self) -> str:
-        """Why there is no figure, where none is."""
+        """The reason if there is no figure."""
         if self.done or not self.seeds:
             return "no figure"
         return "not run" if self.missing else "failed"
 
     def values(self, measure: str) -> list[float]:
-        """Return the figures of the runs that went through and have one.
+        """Return the figures of the successful runs that have one.
 
         Parameters
         ----------
@@ -92,7 +92,7 @@ class Outcomes:
     """All planned seeds, in the order of the plan."""
 
     cells: Mapping[tuple[str, str], Cell]
-    """What became of each method on each data set."""
+    """Runs of each method on each data set."""
 
     def cell(self, method: str, dataset: str) -> Cell:
         """Return the runs of a method on a data set.
@@ -116,7 +116,7 @@ class Outcomes:
 
     @property
     def n_done(self) -> int:
-        """Number of runs that went through."""
+        """Number of successful runs."""
         return sum(len(cell.done) for cell in self.cells.values())
 
     @property
@@ -133,7 +133,7 @@ class Outcomes:
 def arrange(
     records: Iterable[Record], *, datasets: Sequence[str], planned: Sequence[Run]
 ) -> Outcomes:
-    """Sort records into the grid they belong to.
+    """Arrange records in their grid.
 
     Parameters
     ----------
@@ -197,12 +197,12 @@ def arrange(
 
 
 def known(values: Iterable[float | None]) -> list[float]:
-    """Leave out what is no figure.
+    """Leave out missing figures.
 
     Parameters
     ----------
     values : iterable of float or None
-        Figures, None and NaN among them.
+        Figures, None or NaN where missing.
 
     Returns
     -------
@@ -218,7 +218,7 @@ def known(values: Iterable[float | None]) -> list[float]:
 
 
 def title_of(method: str) -> str:
-    """Return the name of a method for people.
+    """Return the display name of a method.
 
     Parameters
     ----------

@@ -23,15 +23,15 @@ def pair_tables(
     measure: str = HEADLINE,
     level: float = 0.95,
 ) -> list[Table]:
-    """Return the table of differences between each method and one of reference.
+    """Return the table of differences between each method and a reference method.
 
     Parameters
     ----------
     outcomes : Outcomes
         The grid.
     reference : str or None, default=None
-        Key of the method that the others are compared with. None stands for MIST-G; if it is not
-        in the grid, for the first of ours, else for the first of all. A method picked for its
+        Key of the method that the others are compared with. None means MIST-G, or, if it is not
+        in the grid, the first of ours, else the first of all. A method picked for its
         results would look better than it is.
     measure : str, default="final_accuracy"
         A key of `mist_bench.MEASURES`.
@@ -41,7 +41,7 @@ def pair_tables(
     Returns
     -------
     list of Table
-        One table, or none if there is nothing to compare.
+        One table; empty if there is nothing to compare.
 
     Raises
     ------
@@ -65,7 +65,7 @@ def pair_tables(
         reference = _default_reference(outcomes.methods)
     elif reference not in outcomes.methods:
         raise ValueError(
-            f"reference {reference!r} is none of the methods: {', '.join(outcomes.methods)}"
+            f"reference {reference!r} is not one of the methods: {', '.join(outcomes.methods)}"
         )
     others = [method for method in outcomes.methods if method != reference]
     rows = {
@@ -125,7 +125,7 @@ def _compare(
         places += [dataset] * len(seeds)
         if seeds:
             gap = fmean(a[seed] for seed in seeds) - fmean(b[seed] for seed in seeds)
-            # Equal as far as tables show is tied.
+            # Figures that tables show as equal are tied.
             gaps.append(sign * gap if re.search("[1-9]", measure.write(gap)) else 0.0)
     if not mine:
         return None

@@ -1,4 +1,4 @@
-"""The drawings of a report with their captions and the texts in their place."""
+"""Plots of a report, with captions and text alternatives."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _MOST_LINES = 5
 
 @dataclass(frozen=True)
 class Plot:
-    """A drawing for the page.
+    """A plot on the page.
 
     Examples
     --------
@@ -40,10 +40,10 @@ class Plot:
     """Heading."""
 
     svg: Markup
-    """An ``<svg>`` element with a text in its place."""
+    """An ``<svg>`` element with a text alternative."""
 
     caption: str
-    """What one needs to know to read it."""
+    """Explanation of the plot."""
 
 
 def rank_plots(figures: Scores) -> list[Plot]:
@@ -57,7 +57,7 @@ def rank_plots(figures: Scores) -> list[Plot]:
     Returns
     -------
     list of Plot
-        One, or none with fewer than two methods or data sets.
+        One plot; empty with fewer than two methods or data sets.
 
     Examples
     --------
@@ -105,7 +105,7 @@ def cost_plots(outcomes: Outcomes, figures: Scores) -> list[Plot]:
     Returns
     -------
     list of Plot
-        One, or none with fewer than two methods or without any costs.
+        One plot; empty with fewer than two methods or without costs.
 
     Examples
     --------
@@ -174,12 +174,12 @@ def curve_plots(outcomes: Outcomes, dataset: str, prefix: str) -> list[Plot]:
     dataset : str
         Key of the data set.
     prefix : str
-        Begins the ids of the drawings, and no other ids of the page.
+        Prefix of the ids of the drawings. No other id of the page starts with it.
 
     Returns
     -------
     list of Plot
-        Those that there are curves for.
+        One for each kind of curve in the records.
 
     Examples
     --------
@@ -250,7 +250,7 @@ def curve_plots(outcomes: Outcomes, dataset: str, prefix: str) -> list[Plot]:
 
 
 def _choose(outcomes: Outcomes, dataset: str) -> tuple[list[str], str]:
-    """Methods whose curves are drawn, and the sentence that says which are not."""
+    """Methods whose curves are drawn, and a sentence on those left out."""
     means = {
         method: fmean(cell.values(HEADLINE) or [0.0])
         for method in outcomes.methods
@@ -276,7 +276,7 @@ def _borders(outcomes: Outcomes, dataset: str) -> tuple[list[float], bool]:
         if record.boundaries
     ]
     alike = [borders for borders in found if len(borders) == len(found[0])]
-    # The last task ends where the plot does.
+    # The last task ends at the end of the plot.
     means = np.array(alike, dtype=np.float64).mean(axis=0)[:-1].tolist() if alike else []
     return means, len(set(alike)) > 1
 
@@ -291,12 +291,12 @@ def task_plots(outcomes: Outcomes, dataset: str, prefix: str) -> list[Plot]:
     dataset : str
         Key of the data set.
     prefix : str
-        Begins the ids of the drawings, and no other ids of the page.
+        Prefix of the ids of the drawings. No other id of the page starts with it.
 
     Returns
     -------
     list of Plot
-        One, or none with fewer than two tasks.
+        One plot; empty with fewer than two tasks.
 
     Examples
     --------

@@ -155,8 +155,8 @@ def cliques(mean_ranks: ArrayLike, difference: float) -> list[tuple[int, int]]:
     Returns
     -------
     list of tuple of int
-        First and last member of each group of two or more, both included, as places in the
-        order of rising mean rank. No group is part of another.
+        First and last member of each group of two or more, both included, as positions in
+        the order of rising mean rank. No group is part of another.
 
     Raises
     ------

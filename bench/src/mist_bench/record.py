@@ -1,4 +1,4 @@
-"""What one run of the grid leaves behind: its settings, its figures or its error."""
+"""The record of one run of the grid: its settings, and its figures or its error."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["MEASURES", "Experiment", "Measure", "Record", "Run", "Task"]
 
 @dataclass(frozen=True)
 class Measure:
-    """How a figure of a run is named, written and compared.
+    """Name, format and better end of a figure of a run.
 
     Examples
     --------
@@ -23,10 +23,10 @@ class Measure:
     """
 
     title: str
-    """Heading for people, with the unit."""
+    """Heading, with the unit."""
 
     best: Literal["high", "low"] | None = None
-    """Which end is the better one; None where neither is."""
+    """Which end is better; None if neither is."""
 
     pattern: str = "z.3f"
     """Format of the figure."""
@@ -35,7 +35,7 @@ class Measure:
     """The figure is divided by this before it is written."""
 
     timed: bool = False
-    """Whether the figure is a time or a rate, which no two runs share."""
+    """Whether the figure is a time or a rate, which differs from run to run."""
 
     def write(self, value: float) -> str:
         """Write a figure as a table shows it.
@@ -80,7 +80,7 @@ MEASURES: Mapping[str, Measure] = {
 
 @dataclass(frozen=True, order=True)
 class Run:
-    """One cell of the grid: a method on a data set, prepared in one way, with one seed.
+    """One run of the grid: a method on a data set, with one protocol and one seed.
 
     Examples
     --------
@@ -95,14 +95,14 @@ class Run:
     """A key of `mist_bench.methods.METHODS`."""
 
     seed: int
-    """Seed of rows drawn, split, order of rows and model."""
+    """Seed of the drawn rows, the split, the order of rows and the model."""
 
     protocol: str
     """``"honest"`` or ``"paper"``."""
 
     @property
     def key(self) -> str:
-        """One text that no other run has."""
+        """Text that identifies the run."""
         return "/".join(self.parts)
 
     @property
@@ -112,13 +112,13 @@ class Run:
 
     @property
     def kind(self) -> tuple[str, str]:
-        """What runs that take about the same time share."""
+        """Key shared by runs that take about the same time."""
         return (self.method, self.dataset)
 
 
 @dataclass(frozen=True, order=True)
 class Experiment:
-    """One call of an experiment that is no cell of the grid.
+    """One call of an experiment that is not a run of the grid.
 
     Examples
     --------
@@ -134,10 +134,10 @@ class Experiment:
     """Module and name of the function, with a colon between them."""
 
     arguments: tuple[tuple[str, Any], ...] = ()
-    """Its named arguments: numbers, texts, truth values and None."""
+    """Named arguments: numbers, strings, booleans and None."""
 
     seed: int | None = 0
-    """Its argument ``seed``; the function has none if it draws nothing, and this is None."""
+    """Argument ``seed``; None if the function draws nothing and has no such argument."""
 
     @classmethod
     def of(cls, function: Callable[..., Any], /, **arguments: Any) -> Experiment:
@@ -146,9 +146,9 @@ class Experiment:
         Parameters
         ----------
         function : callable
-            A function of a module, found again by its name.
+            A function of a module. It is imported again by its name.
         **arguments
-            Its arguments, ``seed`` among them if it has one.
+            Its arguments, including ``seed`` if it has one.
 
         Returns
         -------
@@ -160,7 +160,7 @@ class Experiment:
 
     @property
     def key(self) -> str:
-        """Its parts as one text."""
+        """Text that identifies the experiment."""
         return "/".join(self.parts)
 
     @property
@@ -171,7 +171,7 @@ class Experiment:
 
     @property
     def kind(self) -> tuple[str, str]:
-        """What experiments that take about the same time share."""
+        """Key shared by experiments that take about the same time."""
         return (self.function, "")
 
     def call(self) -> Any:
@@ -190,7 +190,7 @@ class Experiment:
 
 
 Task = Run | Experiment
-"""Whatever leaves a record behind."""
+"""Anything that has a record."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -205,14 +205,13 @@ class Record:
     """
 
     run: Any
-    """What was run: a `Run`, or a `Experiment` of which only `error`, `result` and `seconds` are
-    known."""
+    """What was run. For an `Experiment` only `error`, `result` and `seconds` are set."""
 
     error: str | None = None
-    """Type and message of the error that ended it; None for a run that went through."""
+    """Type and message of the error that ended it; None for a successful run."""
 
     measures: Mapping[str, float | None] = field(default_factory=dict)
-    """A figure for each of `MEASURES`; None where the method has no such thing."""
+    """Figure by key of `MEASURES`; None if the method has no such figure."""
 
     accuracy_matrix: Sequence[Sequence[float | None]] = ()
     """``R[i][j]``: accuracy on task j after task i, shape (T, T); None above the diagonal."""
@@ -222,7 +221,7 @@ class Record:
 
     curves: Mapping[str, Sequence[float]] = field(default_factory=dict)
     """Curves over the stream, equally long in groups: ``rows`` and ``windowed_accuracy``,
-    ``evaluation_rows`` and ``seen_accuracy``; of trees ``growth_rows``, ``leaves``, ``splits``,
+    ``evaluation_rows`` and ``seen_accuracy``; for trees ``growth_rows``, ``leaves``, ``splits``,
     ``leaf_impurity`` and ``classes_per_leaf``."""
 
     recall: Mapping[str, float | None] = field(default_factory=dict)
@@ -238,7 +237,7 @@ class Record:
     """What an experiment returned: numbers and texts, and lists of them."""
 
     seconds: float = 0.0
-    """Wall-clock time of the whole run, loading and tests included."""
+    """Wall-clock time of the complete run, including loading and tests."""
 
     @property
     def failed(self) -> bool:

@@ -14,14 +14,14 @@ if TYPE_CHECKING:
 
 __all__ = ["Table", "to_csv", "to_latex", "to_markdown", "to_rich"]
 
-# Entities where Markdown dialects do not agree on a backslash.
+# HTML entities, because Markdown dialects differ on backslashes.
 _MARKDOWN = str.maketrans(
     {c: f"\\{c}" for c in r"\`*_[]|"} | {"&": "&amp;", "<": "&lt;", ">": "&gt;", "~": "&#126;"}
 )
 
 _LATEX = str.maketrans(
     {c: f"\\{c}" for c in "&%$#_{}"}
-    # A star or bracket after the end of a row would be read as its option.
+    # LaTeX reads a star or bracket after the end of a row as its option.
     | {c: f"{{{c}}}" for c in "*[]"}
     | {
         "\\": r"\textbackslash{}",
@@ -46,7 +46,7 @@ class Table:
     Raises
     ------
     ValueError
-        If the name is no plain file stem, a row is not as long as the headings, or `n_text`,
+        If the name is not a plain file stem, a row is not as long as the headings, or `n_text`,
         `best` or `rules` point outside the table.
 
     Examples
@@ -70,10 +70,10 @@ class Table:
     """What the table shows, in a few words without a full stop."""
 
     caption: str
-    """What one needs to know to read it; may be empty."""
+    """Explanation of the table; may be empty."""
 
     headings: tuple[str, ...]
-    """One a column, at least one."""
+    """One per column, at least one."""
 
     rows: tuple[tuple[str, ...], ...]
     """Cells as they are shown."""
@@ -168,7 +168,7 @@ def to_csv(table: Table) -> str:
     Returns
     -------
     str
-        Lines ending in ``"\n"``, which is also what line ends within cells become.
+        Lines ending in ``"\n"``, line ends within cells are converted alike.
 
     Examples
     --------
@@ -179,7 +179,7 @@ def to_csv(table: Table) -> str:
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     for row in (table.headings, *table.rows):
-        # A bare carriage return would be taken for the end of the row.
+        # Readers take a bare carriage return for the end of the row.
         writer.writerow([cell.replace("\r\n", "\n").replace("\r", "\n") for cell in row])
     return out.getvalue()
 
@@ -226,7 +226,7 @@ def to_latex(table: Table) -> str:
         r"\midrule",
     ]
     for number, row in enumerate(_format(table, _latex, r"\textbf{{{}}}")):
-        # The rule below the headings is there already.
+        # The headings already have a rule below them.
         if number in table.rules and number > 0:
             lines.append(r"\midrule")
         lines.append(_latex_row(row))
@@ -244,7 +244,7 @@ def to_rich(table: Table) -> RichTable:
     Returns
     -------
     rich.table.Table
-        Cells that do not fit the terminal go on in the next line; nothing is cut off.
+        Cells that do not fit the terminal are wrapped, not cut off.
 
     Examples
     --------
@@ -290,14 +290,14 @@ def _format(table: Table, escape: Callable[[str, bool], str], bold: str) -> Iter
     for number, row in enumerate(table.rows):
         texts = [escape(cell, i >= table.n_text) for i, cell in enumerate(row)]
         yield [
-            # Bold nothing would be read as its own marks.
+            # An empty bold text would be shown as asterisks.
             bold.format(text) if (number, i) in table.best and text.strip() else text
             for i, text in enumerate(texts)
         ]
 
 
 def _plain(text: str) -> str:
-    # Control characters would end a cell, or command the terminal.
+    # Control characters could end a cell or control the terminal.
     lines = text.splitlines()
     return "\n".join("".join(c if c.isprintable() else " " for c in line) for line in lines)
 
@@ -307,7 +307,7 @@ def _markdown(text: str) -> str:
 
 
 def _latex(text: str, numeric: bool = False) -> str:
-    # Two hyphens would become a dash.
+    # LaTeX turns two hyphens into a dash.
     text = re.sub("-(?=-)", "-{}", _plain(text).replace("\n", " ").translate(_LATEX))
     return re.sub(r"(?<!\S)-(?=[\d.])", "$-$", text) if numeric else text
 

@@ -1,4 +1,4 @@
-"""Doing the runs of a grid in parallel, and going on after an interruption."""
+"""Run a grid in parallel, and resume it after an interruption."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["Progress", "iter_grid", "run_grid"]
 
 @dataclass(frozen=True, eq=False)
 class Progress:
-    """Where a grid is.
+    """Progress of a grid.
 
     Examples
     --------
@@ -34,16 +34,16 @@ class Progress:
     """The run that has just ended; None at the start."""
 
     done: int
-    """Runs that have ended, those found in the folder among them."""
+    """Runs that have ended, including those found in the folder."""
 
     total: int
     """Runs of the grid."""
 
     failed: int
-    """Runs of those done that ended with an error."""
+    """Ended runs that failed with an error."""
 
     seconds_left: float | None
-    """Estimate of the time still needed; None while nothing is known."""
+    """Estimate of the time still needed; None before the first run has ended."""
 
 
 def iter_grid(
@@ -63,12 +63,12 @@ def iter_grid(
     folder : Path
         Folder of the grid.
     jobs : int or None, default=None
-        Processes, as joblib counts them; None leaves it to the joblib backend in force, so that
-        ``joblib.parallel_config("dask")`` hands the runs to a cluster.
+        Processes, as joblib counts them; None uses the active joblib backend, so that
+        ``joblib.parallel_config("dask")`` sends the runs to a cluster.
     fresh : bool, default=False
-        Delete what the folder holds of these runs first, and do every one.
+        First delete the results of these runs from the folder, then do every run.
     retry_failed : bool, default=False
-        Do those runs again that ended with an error.
+        Repeat runs that ended with an error.
 
     Yields
     ------
@@ -84,10 +84,10 @@ def iter_grid(
 
     Notes
     -----
-    Data sets that are not here are downloaded first, before the first step.
+    Missing data sets are downloaded before the first step.
 
-    A worker that is killed from outside takes the runs in work with it. They are then done again
-    one at a time, and the one whose worker is killed a second time counts as failed.
+    If a worker is killed from outside, the runs in progress are lost. They are then repeated one at
+    a time, and a run whose worker is killed again counts as failed.
 
     Examples
     --------
@@ -101,7 +101,7 @@ def iter_grid(
     ([0, 1, 2], [2])
     """
     if fresh:
-        # Not left to be overwritten: after an interruption the grid goes on without `fresh`.
+        # Deleted, not overwritten later: an interrupted grid is resumed without `fresh`.
         forget(folder, runs)
     known = read_records(folder, runs)
     if retry_failed:
@@ -123,7 +123,7 @@ def run_grid(
     fresh: bool = False,
     retry_failed: bool = False,
 ) -> list[Record]:
-    """Do a grid to its end.
+    """Do all runs of a grid.
 
     Parameters
     ----------
@@ -133,7 +133,7 @@ def run_grid(
     Returns
     -------
     list of Record
-        One a run, in the order of the plan.
+        One per run, in the order of the plan.
 
     Raises
     ------
@@ -161,10 +161,10 @@ def _dataset_of(task: Task) -> str | None:
 
 
 def _fetch(names: Iterable[str]) -> None:
-    """Download what is not here, before several processes do so at once."""
+    """Download missing data sets before several processes do so at once."""
     for entry in [find_entry(SETTINGS[name].dataset) for name in dict.fromkeys(names)]:
         if entry.kind == "file" and entry.download is not None and locate(entry) is None:
-            with suppress(DatasetError):  # each run on it will say why
+            with suppress(DatasetError):  # each run on it reports the error
                 download(entry)
 
 
@@ -176,13 +176,13 @@ def _perform(runs: Sequence[Task], jobs: int | None) -> Iterator[Record]:
     while waiting:
         parallel = Parallel(n_jobs=jobs, return_as="generator_unordered")
         try:
-            # Closed at once when nobody wants the rest, so that no worker goes on with it.
+            # Closed as soon as the caller stops, so that no worker continues.
             with closing(parallel([delayed(perform)(run) for run in waiting])) as records:
                 for record in records:
                     del waiting[record.run]
                     yield record
         except TerminatedWorkerError as error:
-            # Ctrl-C reaches the workers too, and ends one that has only started.
+            # Ctrl-C also reaches the workers, and kills a worker that is still starting.
             stop = _stopped_by(error)
             if stop is not None:
                 raise stop from None
@@ -190,7 +190,7 @@ def _perform(runs: Sequence[Task], jobs: int | None) -> Iterator[Record]:
 
 
 def _stopped_by(error: BaseException) -> BaseException | None:
-    """What ended the runs before an error came of it, or None if nothing did."""
+    """The interruption in the context of an error, or None if there is none."""
     reason: BaseException | None = error
     while reason is not None and not isinstance(reason, KeyboardInterrupt | GeneratorExit):
         reason = reason.__context__
@@ -198,7 +198,7 @@ def _stopped_by(error: BaseException) -> BaseException | None:
 
 
 def _find_killer(waiting: dict[Task, None], jobs: int | None) -> Iterator[Record]:
-    """Do the runs that may have been in work one by one, up to the one that kills its worker."""
+    """Do the runs that may have been in progress one by one, until one kills its worker."""
     from joblib import Parallel, delayed, effective_n_jobs
     from joblib.externals.loky.process_executor import TerminatedWorkerError
 
@@ -208,7 +208,7 @@ def _find_killer(waiting: dict[Task, None], jobs: int | None) -> Iterator[Record
             (record,) = Parallel(n_jobs=2)([delayed(perform)(run)])
         except TerminatedWorkerError:
             killed = True
-            record = Record(run, error="its process was killed from outside; was memory short?")
+            record = Record(run, error="its process was killed from outside, perhaps out of memory")
         del waiting[run]
         yield record
         if killed:
@@ -228,7 +228,7 @@ def _progress(
 
 
 def _time_left(known: dict[Task, Record], runs: Sequence[Task], jobs: int | None) -> float | None:
-    """Time of the runs still to do, each as long as its like took, over the processes."""
+    """Expected time of the remaining runs by the mean of similar runs, over the processes."""
     if len(known) == len(runs):
         return 0.0
     if not known:
@@ -239,7 +239,7 @@ def _time_left(known: dict[Task, Record], runs: Sequence[Task], jobs: int | None
     methods: dict[str, list[float]] = defaultdict(list)
     for run, record in known.items():
         same[run.kind].append(record.seconds)
-        if not record.failed:  # errors come early, and tell nothing of other data sets
+        if not record.failed:  # failed runs end early, which says nothing of other data sets
             methods[run.kind[0]].append(record.seconds)
     overall = fmean(record.seconds for record in known.values())
     left = 0.0

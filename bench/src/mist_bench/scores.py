@@ -23,7 +23,7 @@ HEADLINE = "final_accuracy"
 
 @dataclass(frozen=True, eq=False)
 class Scores:
-    """Means over seeds without gaps: what ranks can be computed from. Made by `scores`.
+    """Means over seeds without gaps, from which ranks can be computed. Made by `scores`.
 
     Examples
     --------
@@ -48,15 +48,15 @@ class Scores:
 
     @property
     def note(self) -> str:
-        """What was left out as a sentence; empty if nothing was."""
+        """Sentence on what was left out; empty if nothing was."""
         return f"Left out: {'; '.join(self.left_out)}." if self.left_out else ""
 
 
 def scores(outcomes: Outcomes, measure: str = HEADLINE) -> Scores:
     """Return means over seeds of the methods and data sets that have no gap.
 
-    As long as there is a gap, the method or data set with the largest share of gaps is left out;
-    of equal ones a data set before a method, and the last first.
+    While there is a gap, the method or data set with the largest share of gaps is left out. Among
+    ties, a data set goes before a method, and the last before the first.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ def scores(outcomes: Outcomes, measure: str = HEADLINE) -> Scores:
     Returns
     -------
     Scores
-        What is left, possibly nothing, and what was left out.
+        The remaining means, possibly none, and what was left out.
 
     Examples
     --------
@@ -140,7 +140,7 @@ def rank_tables(figures: Scores) -> list[Table]:
     Returns
     -------
     list of Table
-        One table, or none with fewer than two methods: one alone has no rank.
+        One table; empty with fewer than two methods.
 
     Examples
     --------
@@ -210,5 +210,5 @@ def ranks_of(figures: Scores) -> NDArray[np.float64]:
     array([[1., 3., 2.]])
     """
     sign = -1 if MEASURES[figures.measure].best == "low" else 1
-    # What differs in the last bits only is equal.
+    # Figures that differ only in the last bits are equal.
     return rank(np.round(sign * figures.matrix, 12))

@@ -1,4 +1,4 @@
-"""What a report says in words: who ranks first, what was run, how large the data sets are."""
+"""Sentences of a report: the method that ranks first, the runs, the sizes of the data sets."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["describe", "headline", "plural", "state", "write_hours"]
 
 
 def headline(outcomes: Outcomes, figures: Scores) -> str:
-    """Say which method ranks first, from how many it differs, and where the best of ours is.
+    """Write which method ranks first, from how many it differs, and the rank of our best method.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ def headline(outcomes: Outcomes, figures: Scores) -> str:
         return sentence
     best = min(ours, key=lambda i: ranks[i])
     place = 1 + int((ranks < ranks[best]).sum())
-    return f"{sentence} {title_of(figures.methods[best])} is in place {place} with {means[best]}."
+    return f"{sentence} {title_of(figures.methods[best])} has rank {place} with {means[best]}."
 
 
 def _tell_apart(ranks: NDArray[np.float64], n_first: int, n_datasets: int) -> str:
@@ -81,16 +81,16 @@ def _tell_apart(ranks: NDArray[np.float64], n_first: int, n_datasets: int) -> st
     n_alike, n_others = last + 1 - n_first, len(ranks) - n_first
     verb = "they are" if n_first > 1 else "it is"
     if n_alike == 0:
-        what = "told apart from every other method"
+        what = "significantly different from every other method"
     elif n_alike == n_others:
-        what = "not told apart from any other method"
+        what = "not significantly different from any other method"
     else:
-        what = f"not told apart from {n_alike} of the {n_others} others"
+        what = f"not significantly different from {n_alike} of the {n_others} others"
     return f"At the 5 % level (Nemenyi test) {verb} {what}."
 
 
 def state(outcomes: Outcomes, figures: Scores) -> str:
-    """Say what the grid is, how much of it was run and how many runs failed.
+    """Write what the grid is, how much of it was run and how many runs failed.
 
     Parameters
     ----------
@@ -135,7 +135,7 @@ def state(outcomes: Outcomes, figures: Scores) -> str:
 
 
 def describe(outcomes: Outcomes, dataset: str) -> str:
-    """Say how large a data set is.
+    """Write how large a data set is.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The folder of a grid: one small file a run, written whole or not at all."""
+"""The folder of a grid: one small file per run, written atomically."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ AnyTask = TypeVar("AnyTask", Run, Experiment, Task)
 
 
 class StoreError(ValueError):
-    """A result file was written under other settings than those asked for now.
+    """A result file was written under settings other than those requested.
 
     Examples
     --------
@@ -39,7 +39,7 @@ class StoreError(ValueError):
 
 
 def path_of(folder: Path, run: Task) -> Path:
-    """Return where the result file of a run belongs.
+    """Return the path of the result file of a run.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ def path_of(folder: Path, run: Task) -> Path:
     'out/experiments/mist.x.f/n=2-7.json'
     """
     kind = "runs" if isinstance(run, Run) else "experiments"
-    # Names may hold options, and options anything.
+    # Names may hold options, and options may hold any character.
     *place, name, seed = (quote(part, safe="+=,") for part in run.parts)
     return folder.joinpath(kind, *place, f"{name}-{seed}.json")
 
@@ -85,7 +85,7 @@ def write_record(folder: Path, record: Record) -> Path:
     Raises
     ------
     OSError
-        If it cannot be written; an earlier file is then as it was.
+        If it cannot be written; an earlier file is then unchanged.
     """
     path = path_of(folder, record.run)
     content = {
@@ -111,7 +111,7 @@ def read_record(folder: Path, run: Task) -> Record | None:
     Returns
     -------
     Record or None
-        None if the run has not been done, or its file is damaged: then it has to be done again.
+        None if the run has not been done, or its file is damaged; the run is then to be repeated.
 
     Raises
     ------
@@ -143,7 +143,7 @@ def read_record(folder: Path, run: Task) -> Record | None:
 
 
 def _parse(run: Task, fields: Any) -> Record | None:
-    # Through JSON, as what is in the file went: tuples are lists there.
+    # Through JSON like the contents of the file: JSON turns tuples into lists.
     if not isinstance(fields, dict) or fields.get("run") != _through_json(asdict(run)):
         return None
     try:
@@ -157,7 +157,7 @@ def _through_json(value: Any) -> Any:
 
 
 def forget(folder: Path, runs: Iterable[Task]) -> None:
-    """Delete the result files of runs, so that all of them have to be done again.
+    """Delete the result files of runs, so that all of them are done again.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The task set-ups of the grid: which data set, how many rows of it, in how many tasks."""
+"""Task set-ups of the grid: data set, number of rows and tasks."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from mist_bench.methods import Method
 __all__ = ["PROTOCOLS", "SEEDS", "SETTINGS", "SUITES", "Setting", "find_setting"]
 
 SEEDS = (42, 123, 456, 789, 3330)
-"""The seeds at which methods are compared. Nothing is ever chosen on them."""
+"""Seeds of the comparison. No setting is ever chosen on them."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Setting:
     """Name for `mist.datasets.load`."""
 
     load: Mapping[str, Any] = field(default_factory=dict)
-    """Further arguments of it."""
+    """Further arguments of `mist.datasets.load`."""
 
     drawn: bool = False
     """Whether the seed of the run also draws the rows: generated sets, and parts of large ones."""
@@ -46,21 +46,21 @@ class Setting:
     """Classes that arrive together."""
 
     paper_load: Mapping[str, Any] | None = None
-    """Arguments of `mist.datasets.load` under which the paper's figures come out, where they are
-    others; the seed then draws no rows."""
+    """Other arguments of `mist.datasets.load` that reproduce the paper's figures, if needed; the
+    seed then draws no rows."""
 
     paper_tasks: int | None = None
-    """Number of tasks in the paper's experiments, where it is another one."""
+    """Number of tasks in the paper's experiments, if it differs."""
 
     paper_scale: bool = False
-    """Whether the paper's figures come out with columns standardised on all rows."""
+    """Whether columns standardised on all rows reproduce the paper's figures."""
 
     paper_empty_class: bool = False
-    """Whether the paper's figures come out if one more class, without any row, counts as never
-    recognised: labels from 1 on, taken for labels from 0 on, would do that."""
+    """Whether the paper's figures are reproduced if one more class, without rows, counts as never
+    recognised. Labels from 1 on that are taken for labels from 0 on have this effect."""
 
     changed: Mapping[str, Any] = field(default_factory=dict)
-    """Arguments of `mist.datasets.load` of a variant, which go before all others."""
+    """Arguments of `mist.datasets.load` of a variant, which override all others."""
 
     def load_options(self, seed: int, protocol: str) -> dict[str, Any]:
         """Arguments of `mist.datasets.load` for a run.
@@ -70,7 +70,7 @@ class Setting:
         seed : int
             Seed of the run.
         protocol : {"honest", "paper"}
-            Of the stream.
+            Protocol of the stream.
 
         Returns
         -------
@@ -87,10 +87,10 @@ class Setting:
         Parameters
         ----------
         protocol : {"honest", "paper"}
-            Of the stream.
+            Protocol of the stream.
         method : Method
-            Who will learn it. Trees never have their columns scaled: they have no use for it, and
-            take 0/1 columns as what they are.
+            Method that learns the stream. Columns are never scaled for trees: trees do not need it,
+            and treat 0/1 columns as categorical.
 
         Returns
         -------
@@ -117,7 +117,7 @@ def _generated(title: str, dataset: str, **load: Any) -> Setting:
 
 
 _LARGE = 20_000
-"""Rows drawn from a set that has many more, as far as known what the paper does on MNIST."""
+"""Rows drawn from larger sets; as far as known, the paper does so on MNIST."""
 
 _SETTINGS: Mapping[str, Setting] = {
     "synth10": _generated("Synth-10", "synth10"),
@@ -224,11 +224,11 @@ SUITES: Mapping[str, tuple[str, ...]] = {
 }
 """The task set-ups of each suite. Quick needs no download; standard are the ten sets of the paper's
 main tables, stress its eight non-Gaussian ones. Real are ten measured sets; unseen are five on
-which nothing was ever chosen."""
+which no setting was ever chosen."""
 
 
 def find_setting(name: str) -> Setting:
-    """Look a task set-up up.
+    """Return a task set-up by its name.
 
     Parameters
     ----------
@@ -243,7 +243,7 @@ def find_setting(name: str) -> Setting:
     Raises
     ------
     ValueError
-        If there is none of that name; the message lists all and names the nearest.
+        If no set-up has that name; the message lists all and names the nearest.
 
     Examples
     --------

@@ -18,7 +18,7 @@ __all__ = ["all_tables", "recall_tables", "score_tables"]
 
 
 def score_tables(outcomes: Outcomes, measures: Iterable[str] = MEASURES) -> list[Table]:
-    """Return one table a measure: methods by data sets.
+    """Return one table per measure: methods by data sets.
 
     Parameters
     ----------
@@ -30,8 +30,8 @@ def score_tables(outcomes: Outcomes, measures: Iterable[str] = MEASURES) -> list
     Returns
     -------
     list of Table
-        In the order of the measures, without those of which no run has a figure. Two runs of the
-        same grid give equal tables, but for measures that are times (``Measure.timed``).
+        In the order of the measures, without measures that no run has. Two runs of the same grid
+        give equal tables, except for times (``Measure.timed``).
 
     Examples
     --------
@@ -154,7 +154,7 @@ def _recall_table(outcomes: Outcomes, dataset: str, stem: str) -> Table | None:
     return Table(
         name=f"recall-{stem}",
         title=f"Recall of each class of {heading_of(dataset)}",
-        caption="Share of the held-out rows of each class that are told right at the end, mean "
+        caption="Share of the held-out rows of each class that are recognised at the end, mean "
         f"over seeds. {NOTHING}: no held-out row of the class.",
         headings=("method", *classes),
         rows=tuple(

@@ -28,17 +28,17 @@ from mist_bench.suites import SETTINGS
 __all__ = ["describe", "perform"]
 
 _EVALUATIONS = 10
-"""About so many tests on held-out rows a run, one a task at least."""
+"""Approximate number of tests on held-out rows per run; at least one per task."""
 
 _LEARN_SECONDS = 2.0
-"""Time given to measuring learning alone."""
+"""Seconds spent on measuring the speed of learning alone."""
 
 _POINTS = 200
-"""Points kept of the curve of prequential accuracy."""
+"""Number of points kept of the prequential accuracy curve."""
 
 
 def describe(run: Task) -> dict[str, Any]:
-    """All that decides on the figures of a run, besides the code.
+    """Return all settings that determine the figures of a run.
 
     Parameters
     ----------
@@ -48,8 +48,8 @@ def describe(run: Task) -> dict[str, Any]:
     Returns
     -------
     dict
-        Loading and stream options and the parameters of the model, ready for JSON; of an experiment
-        its arguments.
+        Loading and stream options and the parameters of the model, ready for JSON; for an
+        experiment its arguments.
 
     Examples
     --------
@@ -67,7 +67,7 @@ def describe(run: Task) -> dict[str, Any]:
 
 
 def perform(run: Task) -> Record:
-    """Do a run, whatever may go wrong in it.
+    """Do a run. An error in it becomes part of the record.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ def perform(run: Task) -> Record:
 
     start = perf_counter()
     try:
-        # One thread a run: other runs use the other cores, and sums come out alike each time.
+        # One thread per run: other runs use the other cores, and sums are reproducible.
         with threadpool_limits(limits=1):
             record = _record(run) if isinstance(run, Run) else Record(run, result=run.call())
     except Exception as error:
@@ -113,7 +113,7 @@ def _record(run: Run) -> Record:
         stream,
         chunk=max(20, stream.n_rows // 100),
         tests_per_task=max(1, _EVALUATIONS // len(stream)),
-        # Nobody asks how fast each of many settings learns.
+        # The learning speed of variants is not reported.
         learn_apart=0.0 if is_variant(run.method) else _LEARN_SECONDS,
     )
     growth: dict[str, list[float]] = defaultdict(list)
@@ -154,7 +154,7 @@ def _record(run: Run) -> Record:
 
 
 def _note_growth(growth: dict[str, list[float]], now: Checkpoint) -> None:
-    """Add what the tree is like after a chunk of rows, if it is a tree that tells."""
+    """Add the size and impurity of the tree after a chunk of rows, if the model reports them."""
     if getattr(now.model, "n_leaves_", 0) > 0 and hasattr(now.model, "leaf_impurity_"):
         growth["growth_rows"].append(now.rows)
         growth["leaves"].append(now.model.n_leaves_)
@@ -167,7 +167,7 @@ def _note_growth(growth: dict[str, list[float]], now: Checkpoint) -> None:
 def _stream(
     name: str, protocol: str, seed: int, options: tuple[tuple[str, Any], ...]
 ) -> tuple[Dataset, ClassIncrementalStream]:
-    """The stream of a run; methods that follow each other on it share it."""
+    """The stream of a run, cached for the next methods on it."""
     setting = SETTINGS[name]
     dataset = load(setting.dataset, **setting.load_options(seed, protocol))
     return dataset, ClassIncrementalStream(dataset.X, dataset.y, seed=seed, **dict(options))

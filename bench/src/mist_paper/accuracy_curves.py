@@ -95,7 +95,7 @@ def _show_tasks(scope: Scope, records: Records) -> Exhibit:
 
 
 def _draw_tasks(dataset: str, scope: Scope, records: Records) -> Drawing | None:
-    panels, told = [], []
+    panels, ends = [], []
     for method in BY_TASK:
         found = [records.get(Run(dataset, method, seed, "paper")) for seed in scope.seeds]
         matrices = [
@@ -107,14 +107,14 @@ def _draw_tasks(dataset: str, scope: Scope, records: Records) -> Drawing | None:
             return None
         mean = np.mean(matrices, axis=0)
         panels.append(partial(_draw_method, title=title_of(method), matrix=mean))
-        told.append(f"{title_of(method)} {np.nanmean(mean[-1]):.2f}")
+        ends.append(f"{title_of(method)} {np.nanmean(mean[-1]):.2f}")
     title = heading_of(dataset)
     return Drawing(
         f"tasks-{dataset}",
         title,
         panels,
         f"Accuracy on each task of {title} after each further task. Mean at the end: "
-        f"{', '.join(told)}.",
+        f"{', '.join(ends)}.",
         "Accuracy on the held-out rows of each task after each further task, mean over seeds.",
         height=2.2,
         n_columns=2,

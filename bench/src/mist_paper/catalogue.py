@@ -93,7 +93,7 @@ def choose(names: Iterable[str]) -> list[str]:
 
 
 def plan_of(names: Sequence[str], scope: Scope) -> list[Task]:
-    """List all that has to be run for some items.
+    """List the runs that some items need.
 
     Parameters
     ----------
@@ -105,7 +105,7 @@ def plan_of(names: Sequence[str], scope: Scope) -> list[Task]:
     Returns
     -------
     list of Run or Experiment
-        Each once; runs on one stream follow each other, so that a worker can keep it.
+        Each once. Runs on one stream are adjacent, so that a worker can keep the stream.
 
     Examples
     --------

@@ -39,10 +39,10 @@ _FEW_ROWS = 300
 def recalls(dataset: str, leaf: str, option: str, seed: int, few: bool = False) -> dict[str, Any]:
     """Mean class recall for each value of an option, on training rows only.
 
-    The training part of the split with this seed is divided once more: MIST learns a
-    class-incremental stream of the one part and is tested on the other. The held-out rows of this
-    division are not looked at; those of another seed's are others, so what is chosen here has seen
-    rows that are held out where methods are compared, though never as such.
+    The training rows of the split with this seed are split again: MIST learns a class-incremental
+    stream of one part and is tested on the other. The held-out rows of the first split are not
+    used. Other seeds hold out other rows, so the choice has seen rows that are held out in the
+    comparison of methods, though never as held-out rows.
 
     Parameters
     ----------
@@ -51,9 +51,9 @@ def recalls(dataset: str, leaf: str, option: str, seed: int, few: bool = False) 
     leaf : {"G", "K"}
         Leaf of the paper's tree.
     option : {"bandwidth", "variance_prior"}
-        What is swept.
+        The option that is swept.
     seed : int
-        Of both divisions and of the stream; not one of those at which methods are compared.
+        Seed of both splits and of the stream; not one of the seeds of the comparison.
     few : bool, default=False
         Learn 300 rows at most.
 
@@ -93,7 +93,7 @@ def recalls(dataset: str, leaf: str, option: str, seed: int, few: bool = False) 
 def _common(
     X: NDArray[Any], y: NDArray[Any], fewest: int = _FEWEST_ROWS
 ) -> tuple[NDArray[Any], NDArray[Any]]:
-    """The rows of classes that have enough of them."""
+    """The rows of classes that have at least so many rows."""
     labels, counts = np.unique(y, return_counts=True)
     common = np.isin(y, labels[counts >= fewest])
     return X[common], y[common]

@@ -1,4 +1,4 @@
-"""What the paper says of its ablations, and whether it holds: as written, and where trees split."""
+"""The paper's claims on its ablations, checked on the tree as written and on a tree that splits."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ MADE = ("pareto", "lognormal", "outlier5", "exponential")
 MEANS = tuple(f"random_means+n_classes={k}" for k in (25, 50, 75, 100, 150))
 
 FIGURE_SETS = ("synth50", "covertype", "mnist")
-"""Those of the paper's figure on how trees grow."""
+"""The data sets of the paper's figure on how trees grow."""
 
 SPLITTING = "mist-g-gain-test-no-union"
-"""A tree of the paper that splits on most sets; where the tree as written does not, it tells what a
-part does."""
+"""A tree of the paper that splits on most sets. It shows the effect of a part where the tree as
+written does not split."""
 
 _DISCOUNTS = tuple(f"+discount={a}" for a in (0.2, 0.4, 0.8, 1.0))
 _DELTAS = tuple(f"+delta={d}" for d in (0.01, 0.05, 0.2, 0.3))
@@ -37,16 +37,16 @@ _FLAT, _LOSS, _SAME, _MORE, _SEVERAL = 0.01, 0.05, 0.02, 1.5, 3.0
 
 @dataclass(frozen=True)
 class Claim:
-    """A sentence of the paper and how it is put to the test."""
+    """A claim of the paper and its check."""
 
     says: str
     """What the paper says."""
 
     written: Callable[[Figures], tuple[str, bool] | None]
-    """What comes out of the tree as written and whether the claim holds; None if not run."""
+    """Result for the tree as written and whether the claim holds; None if not run."""
 
     splitting: Callable[[Figures], tuple[str, bool] | None] = lambda figures: None
-    """The same of the tree that splits on most sets."""
+    """The same for the tree that splits on most sets."""
 
 
 def _accuracy(figures: Figures, method: str, dataset: str = "standard") -> float:
@@ -77,9 +77,9 @@ def _inheritance(figures: Figures, method: str, without: str) -> tuple[str, bool
     return ", ".join(parts), bool(holds)
 
 
-def _leaves(figures: Figures, method: str, beside: str) -> tuple[str, bool]:
+def _leaves(figures: Figures, method: str, reference: str) -> tuple[str, bool]:
     more = {
-        d: mean_of(figures, method, d, "leaves") / mean_of(figures, beside, d, "leaves")
+        d: mean_of(figures, method, d, "leaves") / mean_of(figures, reference, d, "leaves")
         for d in STANDARD
     }
     top = max(more, key=lambda d: more[d])

@@ -1,4 +1,4 @@
-"""The options of ``mist paper``; what it does is imported when it runs."""
+"""Options of ``mist paper``. The command itself is imported when it runs."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def paper(
     ] = False,
     jobs: Annotated[str, typer.Option(help=JOBS)] = "-1",
     out: Annotated[
-        Path, typer.Option(help="Folder of the results; what was stopped goes on from it.")
+        Path, typer.Option(help="Folder of the results; interrupted runs resume from it.")
     ] = Path("mist-paper"),
     fresh: Annotated[
         bool, typer.Option("--fresh", help="Do every run again, whatever the folder holds.")

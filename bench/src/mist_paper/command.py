@@ -60,13 +60,13 @@ def paper(options: PaperOptions) -> bool:
     Returns
     -------
     bool
-        Whether every run went through.
+        Whether every run succeeded.
 
     Raises
     ------
     ValueError
-        If a name is not known, there are to be no processes, or the folder holds results that must
-        not be mixed with these.
+        If a name is not known, `jobs` is 0, or the folder holds results that must not be mixed with
+        these.
     OSError
         If a result cannot be written.
     """
@@ -78,7 +78,7 @@ def paper(options: PaperOptions) -> bool:
     step = follow(runnable, "paper", options)
     records = read_records(options.out, tasks)
     exhibits = {name: (ITEMS[name], ITEMS[name].show(scope, records)) for name in names}
-    # Of all items the page is the place to read them.
+    # Tables of items named by group are only on the page.
     single = choose(name for name in options.names if name not in GROUPS)
     shown = [exhibits[name][1].tables[:1] for name in single]
     for table in chain(*shown, count_tables(exhibits)):
@@ -102,7 +102,7 @@ def _note(scope: Scope) -> str:
 
 
 def _runnable(tasks: Sequence[Task], console: Console) -> list[Task]:
-    """Leave out the methods of libraries that are not there, and say so."""
+    """Leave out methods of libraries that are not installed, and print their names."""
     left_out = {
         task.method
         for task in tasks

@@ -1,4 +1,4 @@
-"""Our figures beside those of the paper, how far apart they are, and what that means."""
+"""Our figures compared with those of the paper: deviations and verdicts."""
 
 from __future__ import annotations
 
@@ -45,11 +45,11 @@ Key = tuple[str, str, str]
 Figures = Mapping[Key, Mapping[int, float]]
 """Figures by method, data set and measure, each by seed."""
 
-# The paper's final accuracy comes out as the mean over classes of the recall, on every data set
-# whose preparation is known. Over tasks, as the paper words it, classes of unequal size differ.
+# The mean recall over classes reproduces the paper's final accuracy on every data set whose
+# preparation is known. The mean over tasks, the paper's wording, differs if class sizes differ.
 _OURS = {"mean_class_recall": "final_accuracy"}
 
-# Why there is nothing to agree on.
+# Reasons why figures are not comparable.
 _REASONS = {
     **{
         key: "a time or a rate of another machine and another program"
@@ -66,7 +66,7 @@ _REASONS = {
 
 _LIMIT = 2.0
 
-# What changes are relative to, and on which sets.
+# The baseline of relative changes, and its measure.
 _DEFAULTS = {
     "relative_change": ("mist-g", "final_accuracy"),
     "relative_seconds": ("mist-k", "seconds"),
@@ -75,7 +75,7 @@ _DEFAULTS = {
 
 @dataclass(frozen=True)
 class Comparison:
-    """A figure of the paper and what came out here.
+    """A figure of the paper and ours.
 
     Examples
     --------
@@ -85,7 +85,7 @@ class Comparison:
     """
 
     cell: PaperCell
-    """What the paper says."""
+    """The paper's figure."""
 
     ours_mean: float
     """Mean over seeds, in the unit of the measure; NaN where nothing was run."""
@@ -94,10 +94,10 @@ class Comparison:
     """Population standard deviation over seeds."""
 
     n_seeds: int
-    """Runs that went through."""
+    """Number of successful runs."""
 
     deviations: float
-    """How far ours lies above the paper's, in standard deviations; NaN where not judged."""
+    """How far ours is above the paper's, in standard deviations; NaN where not judged."""
 
     @property
     def verdict(self) -> Literal["reproduced", "differs", "not determinable"]:
@@ -120,17 +120,17 @@ class Comparison:
 
 
 def figures_of(records: Iterable[Record]) -> Figures:
-    """Collect what was run under the paper's protocol, and what follows from it.
+    """Collect the figures of runs under the paper's protocol, and derived figures.
 
     The paper's final accuracy is our mean class recall, the figure that reproduces it. On data sets
-    of which the paper's figures count an empty class (``Setting.paper_empty_class``), ours are
-    multiplied by K / (K + 1), and the forgetting over T tasks by (T - 1) / T. ``"standard"`` stands
-    for the mean over the ten standard sets, seed by seed, where all of them were run.
+    where the paper's figures count an empty class (``Setting.paper_empty_class``), ours are
+    multiplied by K / (K + 1), and the forgetting over T tasks by (T - 1) / T. ``"standard"`` is
+    the mean over the ten standard sets, seed by seed, where all of them were run.
 
     Parameters
     ----------
     records : iterable of Record
-        Runs, one a seed. Failed ones, those under another protocol and experiments are left out.
+        Runs, one per seed. Failed ones, those under another protocol and experiments are left out.
 
     Returns
     -------
@@ -169,7 +169,7 @@ def mean_of(figures: Figures, method: str, dataset: str, measure: str) -> float:
     figures : mapping
         As from `figures_of`.
     method, dataset, measure : str
-        What the figure is of.
+        Keys of the figure.
 
     Returns
     -------
@@ -191,7 +191,7 @@ def mean_of(figures: Figures, method: str, dataset: str, measure: str) -> float:
 
 
 def _share_of_real_classes(record: Record, measure: str) -> float:
-    """Factor between a mean over the classes there are and one that counts an empty class, too."""
+    """Factor from a mean over the existing classes to a mean that also counts an empty class."""
     if not SETTINGS[record.run.dataset].paper_empty_class:
         return 1.0
     if measure == "mean_class_recall":
@@ -217,7 +217,7 @@ def _add_means(figures: dict[Key, dict[int, float]]) -> None:
 
 
 def _add_ratios(figures: dict[Key, dict[int, float]], measure: str, method: str, of: str) -> None:
-    """What every method has of a figure beside what one method has: a change, or a ratio."""
+    """A figure of every method relative to that of one method: a change, or a ratio."""
     for (other, dataset, found), values in list(figures.items()):
         base = figures.get((method, dataset, of), {})
         if found == of and (seeds := [seed for seed in values if base.get(seed)]):
@@ -228,7 +228,7 @@ def _add_ratios(figures: dict[Key, dict[int, float]], measure: str, method: str,
 
 
 def compare(figures: Figures, cells: Sequence[PaperCell] | None = None) -> list[Comparison]:
-    r"""Set our figures beside those of the paper.
+    r"""Compare our figures with those of the paper.
 
     The deviation of a cell is
 
@@ -244,13 +244,13 @@ def compare(figures: Figures, cells: Sequence[PaperCell] | None = None) -> list[
     figures : mapping
         As from `figures_of`.
     cells : sequence of PaperCell or None, default=None
-        Figures of the paper; None stands for those of `mist_paper.values.MAIN_TABLES` that were
+        Figures of the paper; None means those of `mist_paper.values.MAIN_TABLES` that were
         run here.
 
     Returns
     -------
     list of Comparison
-        One a figure of the paper, in their order.
+        One per figure of the paper, in the same order.
 
     Examples
     --------
@@ -281,7 +281,7 @@ def _printed_spread(cell: PaperCell) -> float:
 
 
 def key_of(cell: PaperCell) -> Key:
-    """Return what a figure is of.
+    """Return the keys of a figure.
 
     Parameters
     ----------
@@ -302,7 +302,7 @@ def key_of(cell: PaperCell) -> Key:
 
 
 def comparison_tables(comparisons: Sequence[Comparison]) -> list[Table]:
-    """Write a comparison with all tables of the paper.
+    """Return the tables of a comparison with the paper.
 
     Parameters
     ----------
@@ -313,7 +313,7 @@ def comparison_tables(comparisons: Sequence[Comparison]) -> list[Table]:
     -------
     list of Table
         `beside_table` of each table of the paper that has a figure here, then `agreement_table`
-        and `difference_table`. None at all if nothing was compared.
+        and `difference_table`. Empty if nothing was compared.
 
     Examples
     --------
@@ -333,7 +333,7 @@ def comparison_tables(comparisons: Sequence[Comparison]) -> list[Table]:
 
 
 def beside_table(name: str, comparisons: Sequence[Comparison]) -> Table:
-    """Lay a table out as the paper does, our figure before its own in each cell.
+    """Lay out a table as in the paper, with our figure before the paper's in each cell.
 
     Parameters
     ----------
@@ -345,7 +345,7 @@ def beside_table(name: str, comparisons: Sequence[Comparison]) -> Table:
     Returns
     -------
     Table
-        A row a method, a column a data set and measure.
+        One row per method, one column per data set and measure.
 
     Examples
     --------
@@ -356,10 +356,10 @@ def beside_table(name: str, comparisons: Sequence[Comparison]) -> Table:
     """
     known = [c for c in comparisons if c.n_seeds]
     printed = cells_of(name)
-    # Of a single method one line would be long.
+    # With a single method, its line would be too long.
     by_set = len({c.method for c in printed}) == 1 and len({c.dataset for c in printed}) > 1
     cells = {_place(c.cell, by_set): beside(c) for c in known}
-    # Lines and columns in the order of the paper, without those of which nothing was run.
+    # Lines and columns in the order of the paper, without those that were not run.
     places = [_place(cell, by_set) for cell in printed]
     lines = [x for x in dict.fromkeys(a for a, _ in places) if any(x == a for a, _ in cells)]
     columns = [x for x in dict.fromkeys(b for _, b in places) if any(x == b for _, b in cells)]
@@ -392,7 +392,7 @@ def beside_table(name: str, comparisons: Sequence[Comparison]) -> Table:
 
 
 def _place(cell: PaperCell, by_set: bool) -> tuple[str, tuple[str, str]]:
-    """Line and column of a figure: of one method's table a line is a data set."""
+    """Line and column of a figure. In a table of one method, a line is a data set."""
     if by_set:
         return cell.dataset, (cell.measure, "")
     return cell.method, (cell.measure, cell.dataset)
@@ -446,7 +446,7 @@ def beside(comparison: Comparison) -> str:
     Returns
     -------
     str
-        With a star if they differ.
+        Its text, with a star if they differ.
 
     Examples
     --------
@@ -470,8 +470,8 @@ def agreement_table(comparisons: Sequence[Comparison]) -> Table:
     Returns
     -------
     Table
-        One row a table of the paper: its cells by verdict, and the share that is reproduced of
-        those that are determinable.
+        One row per table of the paper: its cells by verdict, and the share of the determinable
+        cells that is reproduced.
 
     Examples
     --------
@@ -509,7 +509,7 @@ def difference_table(comparisons: Sequence[Comparison]) -> Table:
     Returns
     -------
     Table
-        As `cell_table`; what the paper prints in two tables is there once.
+        As `cell_table`; a figure that the paper prints in two tables is listed once.
 
     Examples
     --------
@@ -541,7 +541,7 @@ def cell_table(name: str, title: str, comparisons: Sequence[Comparison]) -> Tabl
     Returns
     -------
     Table
-        One row a figure.
+        One row per figure.
 
     Examples
     --------

@@ -26,7 +26,7 @@ _SMALL: dict[Any, Any] = {
 
 @dataclass(frozen=True, eq=False)
 class Drawing:
-    """A figure with what stands below it, and what is read out in its place.
+    """A figure with its caption and its text alternative.
 
     Examples
     --------
@@ -46,23 +46,23 @@ class Drawing:
     """Its plots, row by row."""
 
     alt: str
-    """What it shows, for people who do not see it."""
+    """Text alternative, for people who do not see it."""
 
     caption: str
-    """What one needs to know to read it."""
+    """Caption."""
 
     height: float = 3.6
-    """Of a row, in inches."""
+    """Height of a row, in inches."""
 
     n_columns: int = 1
-    """Panels beside each other."""
+    """Panels per row."""
 
     legend: Literal["below", "right", "none"] = "below"
-    """Where the names of the lines stand that some panel has."""
+    """Position of the legend, which has the lines of all panels."""
 
     @cached_property
     def figure(self) -> Figure:
-        """The figure over the whole width of the page, drawn when it is first asked for."""
+        """The figure over the full width of the page, drawn at first use."""
         import matplotlib
 
         with style():
@@ -87,7 +87,7 @@ class Drawing:
             ax.tick_params(labelsize=8)
         for ax, panel in zip(grid.flat, self.panels, strict=True):
             panel(ax)
-        # What all panels call the same is said once, at the edge.
+        # Axis labels that all panels share are written once, at the edge.
         if len({ax.get_xlabel() for ax in grid.flat}) == 1:
             for ax in grid[:-1].flat:
                 ax.set_xlabel("")

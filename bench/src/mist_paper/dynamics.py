@@ -36,7 +36,7 @@ def plan(scope: Scope) -> Sequence[Task]:
 
 
 def show(scope: Scope, records: Records) -> Exhibit:
-    """Draw four panels a data set."""
+    """Draw four panels per data set."""
     drawings = []
     for dataset in DATASETS:
         drawing = _draw(dataset, scope, records)
@@ -45,9 +45,9 @@ def show(scope: Scope, records: Records) -> Exhibit:
     return Exhibit(
         drawings=drawings,
         notes=(
-            "The classes a leaf count its inherited ones. Without inheritance, as in VFDT, a leaf "
-            "knows only the classes that arrived at it after it was born, which makes its "
-            "impurity and its classes few for the wrong reason.",
+            "The classes of a leaf include inherited ones. Without inheritance, as in VFDT, a leaf "
+            "knows only the classes that arrived at it after it was made, so its impurity and its "
+            "number of classes are too low.",
         ),
     )
 

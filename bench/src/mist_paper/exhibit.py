@@ -1,4 +1,4 @@
-"""What a table, a figure or a theorem of the paper is here: a plan, and what comes of it."""
+"""Items of the paper (tables, figures, theorems): their runs, and the exhibit made from them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from mist_paper.drawing import Drawing
 __all__ = ["Exhibit", "Item", "Records", "Scope", "results_of", "runs"]
 
 Records = Mapping[Task, Record]
-"""What has been run so far, failures among it."""
+"""Records of the runs so far, including failures."""
 
 _FAST_SEEDS = 2
 
@@ -35,11 +35,11 @@ class Scope:
 
     fast: bool = False
     """Whether to leave out what takes long: other libraries' trees on large sets, and most of the
-    repetitions of experiments. Whatever is run is run as in full."""
+    repetitions of experiments. All other runs are as in full."""
 
     @classmethod
     def quick(cls) -> Scope:
-        """Return the scope of a first look."""
+        """Return the scope of a quick run."""
         return cls(SEEDS[:_FAST_SEEDS], fast=True)
 
     def some(self, full: int, fast: int) -> int:
@@ -48,7 +48,7 @@ class Scope:
         Parameters
         ----------
         full, fast : int
-            Repetitions with time and without.
+            Repetitions in a full and in a fast run.
 
         Returns
         -------
@@ -65,7 +65,7 @@ class Scope:
 
 @dataclass(frozen=True, eq=False)
 class Exhibit:
-    """What is shown of an item."""
+    """Tables, figures and notes of an item."""
 
     tables: Sequence[Table] = ()
     """Its tables, the one to read first."""
@@ -77,27 +77,27 @@ class Exhibit:
     """Every figure of the paper that belongs to it, with ours and a verdict."""
 
     notes: Sequence[str] = ()
-    """What a reader should know, a paragraph each."""
+    """Notes for the reader, one paragraph each."""
 
 
 @dataclass(frozen=True, eq=False)
 class Item:
-    """A table or figure of the paper, or a theorem put to the test."""
+    """A table or figure of the paper, or the check of a theorem."""
 
     title: str
     """What it shows, in a few words."""
 
     kind: Literal["table", "figure", "theory"]
-    """Where it stands in the list."""
+    """Its group in the list."""
 
     label: str
-    """Its label in the paper; empty for what the paper does not have."""
+    """Its label in the paper; empty if the paper has no such item."""
 
     plan: Callable[[Scope], Sequence[Task]]
-    """What has to be run for it."""
+    """Returns the runs that it needs."""
 
     show: Callable[[Scope, Records], Exhibit]
-    """What comes of the records; of those that are missing or failed it shows nothing."""
+    """Makes the exhibit from the records; missing and failed runs are left out."""
 
 
 def runs(methods: Iterable[str], datasets: Iterable[str], seeds: Iterable[int]) -> list[Run]:
@@ -137,14 +137,14 @@ def results_of(
     Parameters
     ----------
     tasks : iterable of Run or Experiment
-        A plan, of which runs are left out.
+        A plan; its runs are left out.
     records : mapping of Run or Experiment to Record
         What has been run.
 
     Returns
     -------
     list of tuple
-        Each experiment that went through, and its result.
+        Each successful experiment, and its result.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What a single split costs with inheritance and without (fig:inheritance-effect)."""
+"""Accuracy around a single split with inheritance and without (fig:inheritance-effect)."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ _SOON = {"split_test": "gain", "union_bound": False}
 
 
 def around_a_split(dataset: str, method: str, seed: int) -> dict[str, Any]:
-    """Watch two tasks while one leaf splits.
+    """Measure the accuracy on two tasks around a single split.
 
     The tree is kept from splitting until the third task begins, and then splits once, as soon as a
-    gain exceeds the McDiarmid radius without union bound. Up to that split all variants have seen
-    and decided the same.
+    gain exceeds the McDiarmid radius without union bound. Up to that split all variants have
+    learnt the same rows and made the same decisions.
 
     Parameters
     ----------
@@ -104,7 +104,7 @@ def plan(scope: Scope) -> Sequence[Task]:
 
 
 def show(scope: Scope, records: Records) -> Exhibit:
-    """Draw two panels a data set, and tell the ends of the window."""
+    """Draw two panels per data set, and tabulate the ends of the window."""
     found: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
     for experiment, result in results_of(plan(scope), records):
         if result["split_at"] is not None:
@@ -139,7 +139,7 @@ def show(scope: Scope, records: Records) -> Exhibit:
     return Exhibit(
         tables=(
             *((table,) if rows else ()),
-            cell_table("inheritance-effect-cells", "Beside the paper's panels", comparisons),
+            cell_table("inheritance-effect-cells", "Compared with the paper's panels", comparisons),
         ),
         drawings=drawings,
         comparisons=comparisons,
@@ -186,7 +186,7 @@ def _windows(
 
 
 def _draw(dataset: str, found: Mapping[tuple[str, str], list[Mapping[str, Any]]]) -> Drawing | None:
-    panels, told = [], []
+    panels, ends = [], []
     for key, label in (("new", "accuracy on the new task"), ("old", "accuracy on the first task")):
         averaged = (
             average_curves(title_of(method), _windows(found.get((dataset, method), []), key))
@@ -196,14 +196,14 @@ def _draw(dataset: str, found: Mapping[tuple[str, str], list[Mapping[str, Any]]]
         if not curves:
             return None
         panels.append(partial(_draw_panel, curves=curves, label=label))
-        told += [f"{curve.title} {curve.mean[-1]:.2f} on the {key} task" for curve in curves]
+        ends += [f"{curve.title} {curve.mean[-1]:.2f} on the {key} task" for curve in curves]
     title = heading_of(dataset)
     return Drawing(
         f"inheritance-effect-{dataset}",
         title,
         panels,
         f"Accuracy on the new and the first task of {title} around a split. At the end: "
-        f"{'; '.join(told)}.",
+        f"{'; '.join(ends)}.",
         "Held-out accuracy; mean over seeds, band: ± standard deviation. Line: the split.",
         height=2.8,
         n_columns=2,

@@ -1,4 +1,4 @@
-"""What drawings are made of: curves of the grid, ends of tasks, figures with their spread."""
+"""Parts of drawings: curves of the grid, ends of tasks, figures with their spread."""
 
 from __future__ import annotations
 

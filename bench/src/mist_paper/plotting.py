@@ -25,7 +25,7 @@ def plot_panel(
     drawing : mist_paper.drawing.Drawing
         One of `mist_paper.exhibit.Exhibit.drawings`.
     ax : matplotlib.axes.Axes or None, default=None
-        Where to draw; None makes a figure of pyplot.
+        Where to draw; None creates a pyplot figure.
     panel : int, default=0
         Number of the panel, row by row.
     legend : bool, default=True
@@ -34,7 +34,7 @@ def plot_panel(
     Returns
     -------
     matplotlib.axes.Axes
-        What was drawn on.
+        The axes drawn on.
 
     Raises
     ------

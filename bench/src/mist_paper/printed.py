@@ -13,16 +13,16 @@ from mist_paper.values import PAPER_TABLES, cells_of
 
 __all__ = ["PRINTED", "planned", "within"]
 
-# Trees of other libraries, a row at a time in Python, on sets where that takes minutes.
+# Sets on which trees of other libraries, one row at a time in Python, take minutes.
 _SLOW_SETS = frozenset({"synth50", "covertype", "mnist", "shuttle", "letter", "hapt", "pendigits"})
 
 
-# A run takes a quarter of an hour: one has to do.
+# A run takes a quarter of an hour, so only one seed is run.
 _ONE_SEED = frozenset({("efdt", "hapt")})
 
 
 def within(scope: Scope, plan: Sequence[Run]) -> list[Run]:
-    """Leave out what takes too long.
+    """Leave out runs that take too long.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ def within(scope: Scope, plan: Sequence[Run]) -> list[Run]:
     -------
     list of Run
         All of them, but for those that take a quarter of an hour each: they are run under the
-        first seed only. In a first look none of other libraries' trees on large sets.
+        first seed only. A quick run has no trees of other libraries on large sets.
 
     Examples
     --------

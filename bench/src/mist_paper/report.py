@@ -25,8 +25,8 @@ _KINDS = {"table": "Tables", "figure": "Figures", "theory": "Theorems"}
 
 _TITLE = "The MIST paper, run again"
 INTRO = (
-    "The tables, figures and theorems of the MIST paper, run again: ours beside what is printed, "
-    "how far apart they are in standard deviations, and why where they differ. Streams are "
+    "The tables, figures and theorems of the MIST paper, run again: our figures and the printed "
+    "ones, their difference in standard deviations, and the reasons if they differ. Streams are "
     "prepared as in the paper."
 )
 
@@ -41,12 +41,12 @@ class _Section:
 
 
 def summary_tables(exhibits: Mapping[str, tuple[Item, Exhibit]]) -> list[Table]:
-    """Count what is reproduced, and list all that differs.
+    """Count reproduced figures, and list those that differ.
 
     Parameters
     ----------
     exhibits : mapping of str to tuple
-        Items by name, each with what is shown of it.
+        Items by name, each with its exhibit.
 
     Returns
     -------
@@ -57,18 +57,18 @@ def summary_tables(exhibits: Mapping[str, tuple[Item, Exhibit]]) -> list[Table]:
 
 
 def count_tables(exhibits: Mapping[str, tuple[Item, Exhibit]]) -> list[Table]:
-    """Count what is reproduced, and the verdicts on theorems.
+    """Count reproduced figures, and the verdicts on theorems.
 
     Parameters
     ----------
     exhibits : mapping of str to tuple
-        Items by name, each with what is shown of it.
+        Items by name, each with its exhibit.
 
     Returns
     -------
     list of Table
-        `mist_paper.comparison.agreement_table` and the verdicts on theorems, each if there is
-        anything to tell.
+        `mist_paper.comparison.agreement_table` and the verdicts on theorems, each if it has
+        rows.
     """
     comparisons, theorems = _comparisons(exhibits), _theorem_table(exhibits)
     return [
@@ -119,14 +119,14 @@ def write_report(
     Parameters
     ----------
     folder : Path
-        Where ``report.html``, a shorter ``report.md``, ``tables/`` and ``figures/`` go; made if
-        need be. Files of the same names are replaced.
+        Where ``report.html``, a shorter ``report.md``, ``tables/`` and ``figures/`` go; created
+        if missing. Files of the same names are replaced.
     exhibits : mapping of str to tuple
-        Items by name, each with what is shown of it, in the order of the page.
+        Items by name, each with its exhibit, in the order of the page.
     note : str, default=""
         A sentence below the heading.
     made : datetime or None, default=None
-        Time of making in the footer; None stands for now.
+        Time shown in the footer; None means now.
 
     Returns
     -------
@@ -194,9 +194,9 @@ def to_page(
     Parameters
     ----------
     exhibits : mapping of str to tuple
-        Items by name, each with what is shown of it.
+        Items by name, each with its exhibit.
     images : str, default="figures"
-        Folder of the figures as the page sees it.
+        Folder of the figures, relative to the page.
     suffix : {".svg", ".png"}, default=".svg"
         Kind of the figures.
 
@@ -213,11 +213,11 @@ def to_page(
         for drawing in exhibit.drawings:
             parts.append(f"![{drawing.alt}]({images}/{drawing.name}{suffix})")
             parts.append(f"*{drawing.title}.* {drawing.caption}")
-        # A theorem's tables are different checks; the others' are the first one cell by cell.
+        # Tables of a theorem are different checks; other items repeat the first one cell by cell.
         shown = exhibit.tables if item.kind == "theory" else exhibit.tables[:1]
         parts += [to_markdown(table) for table in shown]
         parts.append(f"Run it again: `mist paper {name}`.")
-    # Long, and so the last.
+    # Last, because they are long.
     for table in _difference_tables(exhibits):
         parts += [f"## {table.title}", to_markdown(table)]
     return "\n\n".join(part.strip() for part in parts) + "\n"

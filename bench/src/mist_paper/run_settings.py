@@ -1,4 +1,4 @@
-"""The settings of all methods here beside those of the paper (tab:hyperparams and its text)."""
+"""The settings of all methods here and in the paper (tab:hyperparams and its text)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from mist_paper.exhibit import Exhibit, Item, Records, Scope
 
 __all__ = ["ITEM"]
 
-# Method, parameter here, what the paper prints, and what that is as a value here.
+# Method, parameter here, the text in the paper, and its value here.
 PRINTED: tuple[tuple[str, str, str, Any], ...] = (
     *(
         (method, parameter, text, value)

@@ -40,9 +40,9 @@ def errors_at_decisions(dataset: str, size: int, seed: int) -> dict[str, Any]:
     Returns
     -------
     dict
-        One entry a decision, each ``rows`` learnt: error of the gain of the best candidate,
-        ``gain``, and of the share of a class left of it, the largest of all classes, ``cdf``; and
-        the largest error of the gain over the best candidates of all columns, ``any_gain``.
+        Lists with one entry per decision. ``rows``: rows learnt; ``gain``: error of the gain of the
+        best candidate; ``cdf``: largest error over classes of the share left of it; ``any_gain``:
+        largest error of the gain over the best candidates of all columns.
     """
     from mist import MistClassifier
     from mist.datasets import load
@@ -166,7 +166,7 @@ def _figures(experiments: Sequence[Task], records: Records) -> dict[Any, dict[in
 def _pooled(
     experiments: Sequence[Task], records: Records
 ) -> dict[tuple[int, str], dict[int, Mapping[str, Any]]]:
-    """Results with any decision by size and data set, each by seed."""
+    """Results with at least one decision, by size and data set, each by seed."""
     pooled: dict[tuple[int, str], dict[int, Mapping[str, Any]]] = {}
     for experiment, result in results_of(experiments, records):
         given = dict(experiment.arguments)

@@ -1,4 +1,4 @@
-"""Which reading of the split test gives the splits that the paper counts."""
+"""Readings of the split test, compared by the numbers of splits that the paper gives."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ READINGS = {
     "mist-g-hoeffding+split_test=gain": "gain test, Hoeffding's radius",
     "mist-g-hoeffding+criterion=info_gain": "gap test on information gain, Hoeffding's radius",
 }
-"""Methods and what they read the test as."""
+"""Methods and their reading of the test."""
 
 
 def _printed() -> dict[str, float]:
-    """Splits that the paper counts, by data set; of its random means one less than leaves."""
+    """Splits that the paper gives, by data set; for its random means one less than the leaves."""
     cells = [c for c in read_paper() if c.measure == "splits"]
     counts = {c.dataset: c.mean for c in cells}
     leaves = [c for c in read_paper() if c.measure == "leaves"]
@@ -44,7 +44,7 @@ def plan(scope: Scope) -> Sequence[Task]:
 
 
 def show(scope: Scope, records: Records) -> Exhibit:
-    """Set the splits of every reading beside the paper's, and say which comes nearest."""
+    """Compare the splits of every reading with the paper's, and name the nearest."""
     figures = figures_of(records[task] for task in plan(scope) if task in records)
     printed = _printed()
     datasets = [d for d in printed if any((m, d, "splits") in figures for m in READINGS)]
@@ -94,7 +94,7 @@ def show(scope: Scope, records: Records) -> Exhibit:
 def _within(
     figures: Figures, printed: dict[str, float], method: str, datasets: Sequence[str]
 ) -> str:
-    """How many sets a reading splits about as often as the paper."""
+    """On how many sets a reading has about as many splits as the paper."""
     near = [
         dataset
         for dataset in datasets

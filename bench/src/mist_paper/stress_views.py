@@ -22,7 +22,7 @@ _PER_CLASS = 50
 
 
 def plan(scope: Scope) -> Sequence[Task]:
-    """Nothing is run: rows are made and looked at."""
+    """Nothing is run: rows are generated and plotted."""
     return ()
 
 

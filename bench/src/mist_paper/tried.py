@@ -1,4 +1,4 @@
-"""Other settings under which figures of the paper come out that ours do not."""
+"""Other settings that reproduce figures of the paper where ours differ."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ TRIED: tuple[tuple[str, str], ...] = (
     ("mist-k+bandwidth=1.0", "mist-k"),
     ("rls+fit_intercept=False+ridge=0.01", "rls"),
 )
-"""What is run, and the method of the paper in whose place it is put."""
+"""The method run, and the method of the paper that it replaces."""
 
 
 def _cells(tried: str, method: str, measure: str) -> list[PaperCell]:
-    """The paper's figures of a method, as if they were of what is tried; each once."""
+    """The paper's figures of a method, assigned to the method tried; each once."""
     found = {
         cell.dataset: replace(cell, method=tried)
         for cell in read_paper()
@@ -43,7 +43,7 @@ def plan(scope: Scope) -> Sequence[Task]:
 
 
 def show(scope: Scope, records: Records) -> Exhibit:
-    """Set what is tried beside the paper's figures of the method in whose place it stands."""
+    """Compare the methods tried with the paper's figures of the methods that they replace."""
     figures = figures_of(records[task] for task in plan(scope) if task in records)
     tables = []
     for measure, title in (("final_accuracy", "Accuracy"), ("average_forgetting", "Forgetting")):
@@ -75,8 +75,8 @@ def show(scope: Scope, records: Records) -> Exhibit:
     return Exhibit(
         tables=tables,
         notes=(
-            "None of this is counted above: it tells where a difference comes from. A row of trees "
-            "that equals naive Bayes is one of a tree that has not split.",
+            "None of this is counted above. It shows where a difference comes from: a tree whose "
+            "row equals that of naive Bayes has not split.",
         ),
     )
 

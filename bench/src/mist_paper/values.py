@@ -1,4 +1,4 @@
-"""The figures printed in the MIST paper, and why ours differ from some."""
+"""The figures printed in the MIST paper, and reasons why some of ours differ."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ PAPER_TABLES: Mapping[str, str] = {
     "inheritance-effect": "What one split costs",
 }
 """Title of each table, and of each figure that gives numbers, by its label in the paper, in the
-order in which it has them."""
+paper's order."""
 
 MAIN_TABLES = (
     "tree-results",
@@ -51,7 +51,7 @@ MAIN_TABLES = (
     "main-forgetting",
     "memory",
 )
-"""Those that compare whole methods, which is what the grid of `mist bench` does."""
+"""The tables that compare methods, as the grid of `mist bench` does."""
 
 PAPER_MEASURES: Mapping[str, Measure] = {
     **MEASURES,
@@ -67,7 +67,7 @@ PAPER_MEASURES: Mapping[str, Measure] = {
     "gain_error_max": Measure("largest error of the gain", "low", ".5f"),
     "margin": Measure("margin below 4/k", "high", ".1f"),
 }
-"""Every measure of the paper's tables: those of the grid and those only they have."""
+"""Every measure of the paper's tables: those of the grid, and further ones."""
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ class PaperCell:
     """A key of `PAPER_TABLES`."""
 
     method: str
-    """A key of `mist_bench.methods.METHODS`, or what stands in its place in the table."""
+    """A key of `mist_bench.methods.METHODS`, or the name that the table has instead."""
 
     dataset: str
     """Name of the data set here; ``"standard"`` for the mean over the ten standard sets."""
@@ -176,9 +176,9 @@ def reason_for(measure: str, method: str, dataset: str) -> str | None:
     Returns
     -------
     str or None
-        The reason; None if none is known. A reason may stand for all measures, methods or data
-        sets, or for those that match a pattern such as ``mist-g+delta=*``: the one that names most
-        of the three is taken, and of several that name equally many all, that of the method first.
+        The reason; None if none is known. A reason may apply to all measures, methods or data
+        sets, or to those that match a pattern such as ``mist-g+delta=*``. The reason that names
+        most of the three is taken. Ties are joined, the reason that names a method first.
 
     Examples
     --------

@@ -41,7 +41,7 @@ OTHERS = {
     "vfdt": {"bound": "hoeffding", "delta": 0.05, "thresholds": "gaussian", "inheritance": None},
     "rutkowski": {"bound": "rutkowski", "thresholds": "gaussian", "inheritance": None},
 }
-"""Likewise the other trees that results were published of."""
+"""The other trees with published results, in the same form."""
 
 
 def stream():

@@ -30,7 +30,7 @@ def stream(order, seed, n=4000, n_classes=6, d=5):
 
 
 class RiverTree:
-    """River's Hoeffding tree with all that differs from the plain VFDT switched off."""
+    """River's Hoeffding tree without its extensions of the plain VFDT."""
 
     def __init__(self, delta):
         tree = pytest.importorskip("river.tree", reason="river is what VFDT is compared with")
@@ -104,7 +104,7 @@ def test_rutkowski_needs_a_gap_of_eight_hoeffding_radii():
     def radius(n):
         return 8 * math.sqrt(math.log(10) / (2 * n))
 
-    # One column tells two equally frequent classes apart: the gap is one half.
+    # One column separates two equally frequent classes: the gap is one half.
     rng = np.random.default_rng(0)
     X, y = draw(np.array([[-9.0, 0.0], [9.0, 0.0]]), [0, 1], 600, rng)
     assert radius(200) > 0.5 > radius(400)

@@ -57,8 +57,8 @@ def test_headline_tables_and_footer():
     words = words_of(page())
     for expected in (
         "MIST-G ranks first of 3 methods over 2 data sets: mean rank 1.00, "
-        "mean final accuracy 0.910. At the 5 % level (Nemenyi test) it is not told apart from any "
-        "other method.",
+        "mean final accuracy 0.910. At the 5 % level (Nemenyi test) it is not significantly "
+        "different from any other method.",
         "3 methods, 2 data sets, 3 seeds (42, 123, 456); 18 runs, none failed.",
         "3 classes in 3 tasks, 13 columns; 300 rows learnt, 60 held out.",
         "Differences to MIST-G",
@@ -73,7 +73,7 @@ def test_headline_tables_and_footer():
     assert page().count('class="number best"') > 10
 
 
-def test_every_plot_has_a_text_in_its_place():
+def test_every_plot_has_a_text_alternative():
     labels = Outline(page()).labels
     starts = ["Critical-difference plot", "Scatter plots"] + 2 * [
         "Line chart: prequential accuracy",
@@ -91,7 +91,7 @@ def test_the_best_of_ours_is_named_when_another_is_first():
     accuracies = {"mist-g": 0.7, "vfdt": 0.9, "slda": 0.8}
     words = words_of(page(records_of(runs, accuracies)))
     assert "VFDT ranks first of 3 methods" in words
-    assert "MIST-G is in place 3 with 0.710." in words
+    assert "MIST-G has rank 3 with 0.710." in words
     words = words_of(page(records_of(runs, {"mist-g": 0.6, "vfdt": 0.9, "slda": 0.9})))
     assert "VFDT and SLDA rank first of 3 methods" in words
 
@@ -99,14 +99,14 @@ def test_the_best_of_ours_is_named_when_another_is_first():
 @pytest.mark.parametrize(
     ("n_methods", "n_datasets", "sentence"),
     [
-        (3, 2, "it is not told apart from any other method."),  # 2.34 ranks
-        (3, 6, "it is not told apart from 1 of the 2 others."),  # 1.35
-        (3, 12, "it is told apart from every other method."),  # 0.96
-        (2, 2, "it is not told apart from any other method."),  # 1.39
-        (2, 4, "it is told apart from every other method."),  # 0.98
+        (3, 2, "it is not significantly different from any other method."),  # 2.34 ranks
+        (3, 6, "it is not significantly different from 1 of the 2 others."),  # 1.35
+        (3, 12, "it is significantly different from every other method."),  # 0.96
+        (2, 2, "it is not significantly different from any other method."),  # 1.39
+        (2, 4, "it is significantly different from every other method."),  # 0.98
     ],
 )
-def test_the_headline_says_from_how_many_the_first_is_not_told_apart(
+def test_the_headline_counts_the_methods_that_do_not_differ_from_the_first(
     n_methods, n_datasets, sentence
 ):
     # Every data set ranks the methods 1, 2, 3; the comments give the critical differences.
@@ -116,16 +116,16 @@ def test_the_headline_says_from_how_many_the_first_is_not_told_apart(
     assert f"At the 5 % level (Nemenyi test) {sentence}" in words
 
 
-def test_methods_that_rank_first_together_are_told_apart_from_the_rest():
+def test_methods_that_tie_for_first_differ_from_the_rest():
     runs = plan(["mist-g", "vfdt", "slda"], [f"data {i}" for i in range(12)], [1])
     equal = {"mist-g": 0.9, "vfdt": 0.9, "slda": 0.7}
     words = headline_of(runs, equal)
     assert "MIST-G and VFDT rank first" in words
-    assert "they are told apart from every other method." in words
-    assert "told apart" not in headline_of(runs, equal | {"slda": 0.9})
+    assert "they are significantly different from every other method." in words
+    assert "significantly" not in headline_of(runs, equal | {"slda": 0.9})
 
 
-def test_failures_and_missing_runs_are_said():
+def test_the_page_names_failures_and_missing_runs():
     runs = plan()
     records = records_of(runs)[:-1]
     records[2] = Record(runs[2], error="MemoryError: too large")
@@ -152,7 +152,7 @@ def test_methods_without_a_rank_are_named():
 
 
 @pytest.mark.parametrize("outcome", ["failed", "missing"])
-def test_nothing_went_through(outcome):
+def test_no_run_succeeded(outcome):
     runs = plan()
     records = [Record(run, error="E: e") for run in runs] if outcome == "failed" else []
     text = page(records)
@@ -181,7 +181,7 @@ def test_one_data_set_has_ranks_but_no_critical_difference():
         text
     )
     assert not any("Critical" in label for label in Outline(text).labels)
-    assert "told apart" not in words_of(text)
+    assert "significantly" not in words_of(text)
 
 
 def test_of_many_methods_ours_and_the_best_of_each_group_are_drawn():

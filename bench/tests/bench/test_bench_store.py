@@ -43,7 +43,7 @@ def test_round_trip_of_odd_floats_and_texts(tmp_path):
     assert asdict(read_record(tmp_path, written.run)) == asdict(written)
 
 
-def test_a_figure_that_is_no_number_is_refused(tmp_path):
+def test_a_figure_that_is_not_a_number_is_refused(tmp_path):
     # Files are JSON proper: an unknown figure is null, never NaN.
     with pytest.raises(ValueError, match="not JSON compliant"):
         write_record(tmp_path, record(RUN, float("nan")))
@@ -100,7 +100,7 @@ def test_a_record_of_another_form_counts_as_not_done(tmp_path, fields):
     assert read_record(tmp_path, RUN) is None
 
 
-def test_bytes_that_are_no_text_count_as_not_done(tmp_path):
+def test_bytes_that_are_not_text_count_as_not_done(tmp_path):
     path = write_record(tmp_path, record(RUN))
     path.write_bytes(b"\xff\xfe" * 50)
     assert read_record(tmp_path, RUN) is None
@@ -125,7 +125,7 @@ def test_a_file_under_the_name_of_another_run_counts_as_not_done(tmp_path):
     ("changes", "words"),
     [
         ({"mist": "0.0.9"}, r"by version 0\.0\.9 \(format 1\), this is"),
-        # What a later format looks like inside is not known, so it is not looked at.
+        # The contents of a later format are unknown, so they are not read.
         ({"format": 2, "record": {"future": 1}}, r"\(format 2\), this is .* \(1\)"),
         ({"settings": {"data": {"name": "iris"}}}, "under other settings"),
     ],
@@ -193,7 +193,7 @@ def test_names_with_options_stay_readable(tmp_path):
 
 
 @pytest.mark.parametrize("seed", [{}, {"seed": 7}])
-def test_a_trial_is_done_kept_and_read_again(tmp_path, seed):
+def test_an_experiment_is_done_stored_and_read_again(tmp_path, seed):
     experiment = Experiment.of(doubled, n=4, **seed)
     written = perform(experiment)
     assert written.result == {"twice": [8], "seed": seed.get("seed")}
@@ -201,7 +201,7 @@ def test_a_trial_is_done_kept_and_read_again(tmp_path, seed):
     assert path.relative_to(tmp_path).parts[0] == "experiments"
     found = read_record(tmp_path, experiment)
     assert (found.run, found.result, found.seconds) == (experiment, written.result, written.seconds)
-    # Of other arguments nothing is known.
+    # Other arguments are not checked.
     assert read_record(tmp_path, Experiment.of(doubled, n=5, **seed)) is None
     forget(tmp_path, [experiment])
     assert read_record(tmp_path, experiment) is None
@@ -214,7 +214,7 @@ def test_experiments_have_files_of_their_own(tmp_path):
     assert len({path_of(tmp_path, experiment) for experiment in experiments}) == 4
 
 
-def test_a_trial_that_fails_becomes_its_record():
+def test_a_failed_experiment_becomes_its_record():
     record = perform(Experiment.of(doubled, m=4))
     assert record.failed
     assert "unexpected keyword argument 'm'" in record.error

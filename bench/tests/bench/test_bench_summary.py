@@ -266,7 +266,7 @@ def test_the_caption_says_what_is_drawn():
 
 
 def test_an_unknown_reference_is_refused():
-    with pytest.raises(ValueError, match="reference 'ncm' is none of the methods"):
+    with pytest.raises(ValueError, match="reference 'ncm' is not one of the methods"):
         pair_tables(grid(), reference="ncm")
 
 

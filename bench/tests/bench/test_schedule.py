@@ -159,7 +159,7 @@ def test_what_is_missing_is_fetched_once_before_anything_runs(
             raise DatasetError("no network")
 
     monkeypatch.setattr(schedule, "download", download)
-    # These runs need no file; what they stand for is told by their names only.
+    # These runs need no file; their names alone define the results.
     monkeypatch.setattr(schedule, "perform", lambda run: performed.append(run) or record(run))
     names = ["letter", "iris", "outdoor", "mnist"]
     runs = plan(methods=["ncm"], datasets=names, seeds=[1, 2])
@@ -192,7 +192,7 @@ def test_a_dask_cluster(tmp_path, processes):
 @pytest.mark.skipif(sys.platform == "win32", reason="no SIGKILL there")
 def test_a_run_that_kills_its_worker_is_recorded_and_the_others_go_on(tmp_path):
     deadly = CHEAP[1]
-    # A function made here goes to the workers by value, so they get this one.
+    # A function defined here is pickled by value, so workers get this one.
     with pytest.MonkeyPatch.context() as patch:
 
         def die(run):
@@ -249,7 +249,7 @@ def known(**seconds):
 def test_time_left():
     runs = plan(methods=["ncm", "slda"], datasets=["iris", "wine"], seeds=[1, 2])
     assert _time_left({}, runs, 1) is None
-    # Seven runs are left, each guessed like the only one known.
+    # Seven runs are left; the only known time is the estimate for each.
     assert _time_left(known(ncm_iris_1=2.0), runs, 1) == pytest.approx(14)
     assert _time_left(known(ncm_iris_1=2.0), runs, 2) == pytest.approx(7)
     # NCM on iris: 2 s as the other seed; on wine: as NCM on iris, twice 2 s.
@@ -260,7 +260,7 @@ def test_time_left():
     # the mean of all.
     slow = known(ncm_iris_1=2.0, ncm_wine_1=6.0, ncm_wine_2=6.0)
     assert _time_left(slow, runs, 1) == pytest.approx(2 + 4 * 14 / 3)
-    # A run that failed says how long its like will take, nothing more.
+    # The time of a failed run counts only for runs of the same kind.
     failed = {run: record(run, seconds=0.0, error="MemoryError") for run in runs[2:3]}
     left = [run for run in runs if run.method == "ncm"]
     assert runs[2].method == "ncm"
@@ -294,7 +294,7 @@ def test_an_interrupt_that_ends_a_worker_too_is_not_lost(tmp_path, monkeypatch):
     assert len(read_records(tmp_path, CHEAP)) == 1
 
 
-def test_a_grid_that_nobody_wants_any_more_does_nothing_else(tmp_path, monkeypatch):
+def test_a_grid_that_the_caller_stops_does_no_more_runs(tmp_path, monkeypatch):
     monkeypatch.setattr(joblib, "Parallel", Dying)
     steps = iter_grid(CHEAP, tmp_path, jobs=1)
     next(steps), next(steps)

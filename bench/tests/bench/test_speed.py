@@ -224,7 +224,7 @@ def test_the_page_has_rates_ratios_marks_and_reasons():
     assert "abacus 1.0" in text
 
 
-def test_bytes_stand_beside_those_of_the_paper():
+def test_bytes_are_shown_next_to_those_of_the_paper():
     known = {"run": "2026-01-01", "part": "memory", "library": "mist", "machine": MACHINE}
     sizes = {"float64": 519 * 1024, "float32": 261 * 1024}
     records = [

@@ -52,7 +52,7 @@ def test_a_record_is_complete(method, protocol):
         [False, False, True],
         [False, False, False],
     ]
-    # Ten held-out rows of each class: accuracy, recall and matrix are three views of one thing.
+    # Ten held-out rows of each class: accuracy, recall and matrix agree.
     assert set(record.recall) == {"0", "1", "2"}
     assert record.measures["final_accuracy"] == pytest.approx(np.mean(matrix[-1]))
     assert list(record.recall.values()) == pytest.approx(matrix[-1])

@@ -136,7 +136,7 @@ def test_opposite_clusters_are_equally_large():
         assert (rows - np.outer(np.sign(along) * 20, axis)).std() == pytest.approx(1, abs=0.05)
 
 
-def test_small_modes_lie_beside_the_next_class():
+def test_small_modes_are_next_to_the_next_class():
     X, y = datasets.make_skewed(40_000, n_classes=4, spread=30.0, seed=3)
     large = np.array([np.median(X[y == label], axis=0) for label in range(4)])
     for label in range(4):
@@ -155,7 +155,7 @@ def test_shells_have_the_given_radii():
     assert radius[y == 0].std() == pytest.approx(0.5, abs=0.03)
 
 
-def test_noise_features_say_nothing():
+def test_noise_features_carry_no_information():
     X, y = datasets.make_noisy_features(40_000, seed=5)
     means = np.array([X[y == label].mean(axis=0) for label in range(8)])
     assert np.abs(means[:, 2:]).max() < 0.06

@@ -245,7 +245,7 @@ def test_theorems_are_counted():
 
 
 def test_reasons_cover_whatever_differs():
-    """Of every figure that may differ there is something to say."""
+    """Every figure that may differ has a reason."""
     for cell in read_paper():
         if Comparison(cell, 9.0, 0.0, 5, 99.0).reason == "not explained":
             assert cell.method in ("slda", "sqda", "ncm"), cell

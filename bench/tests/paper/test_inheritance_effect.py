@@ -41,7 +41,7 @@ def test_the_table_and_the_drawings(traces):
         experiment: Record(experiment, result=traces[dict(experiment.arguments)["method"]])
         for experiment in plan
     }
-    # A leaf that has not split tells nothing.
+    # A leaf that has not split gives no figures.
     unsplit = {"split_at": None, "rows": [], "new": [], "old": []}
     first = plan[0]
     records[first] = Record(first, result=unsplit)

@@ -504,7 +504,7 @@ def test_share_of_agreeing_cells():
     )
 
 
-def test_a_hole_is_left_empty():
+def test_a_missing_figure_is_left_empty():
     found = compare(
         [
             record("mist-g", "ring", 42, mean_class_recall=0.975),

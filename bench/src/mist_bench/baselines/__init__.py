@@ -1,4 +1,4 @@
-"""Classifiers that take part in the comparison only; others are in `mist.baselines`.
+"""Classifiers used only in the comparison; others are in `mist.baselines`.
 
 The names load on first use.
 """

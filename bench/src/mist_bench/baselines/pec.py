@@ -80,7 +80,7 @@ def _gaussian_cdf(v: float) -> float:
 def _teach(
     weights_in: Array, hidden: Array, weights_out: Array, offsets: Array, X: Array, h: Array
 ) -> Array:
-    """Outputs of the teacher for a block of rows, each with the arithmetic of a row alone."""
+    """Outputs of the teacher for a block of rows, with the same arithmetic as for a single row."""
     targets = np.empty((len(X), len(offsets)))
     for i in range(len(X)):
         h[i] = hidden
@@ -214,19 +214,19 @@ def run(
 
 
 class PEC(UnweightedStreamClassifier):
-    r"""Prediction error-based classification: the class whose student errs least.
+    r"""Prediction error-based classification: predict the class whose student errs least.
 
     A random teacher network g is drawn once and frozen. Every class has a student
     :math:`f_c` that learns, from the rows of its class only, to give the teacher's output; a
-    row costs one step of Adam on :math:`\frac{1}{m} \lVert f_c(x) - g(x) \rVert^2`. Students
-    answer best where they have learnt, so the score of a class is minus that error.
+    row costs one step of Adam on :math:`\frac{1}{m} \lVert f_c(x) - g(x) \rVert^2`. A student
+    errs least on rows like those it has learnt, so the score of a class is minus that error.
     `predict_proba` is the softmax of the scores; it is not calibrated.
 
     Teacher and students are :math:`\mathrm{linear} \circ \mathrm{GELU} \circ
     \mathrm{layer\ norm} \circ \mathrm{linear}`, with weights drawn uniformly from
     :math:`\pm 1 / \sqrt{\text{inputs of the layer}}`. All students start equal. The defaults
     are the authors' for MNIST, but for the learning rate: it is constant unless
-    `n_rows_expected` is given, which a stream does not tell.
+    `n_rows_expected` is given, since a stream does not give it.
 
     Parameters
     ----------
@@ -240,10 +240,10 @@ class PEC(UnweightedStreamClassifier):
         Adam's rate at the first row of a class, greater than 0.
     n_rows_expected : int or None, default=None
         Rows that each class will have. The rate of a student then falls linearly over the
-        rows of its class, as the authors have it, and from row ``n_rows_expected`` on it
+        rows of its class, as in the authors' code, and from row ``n_rows_expected`` on it
         stays at ``learning_rate / n_rows_expected``. None keeps the rate constant.
     random_state : int, RandomState, Generator or None, default=None
-        Seed of the random weights; None stands for 0.
+        Seed of the random weights; None means 0.
 
     Attributes
     ----------
@@ -258,7 +258,7 @@ class PEC(UnweightedStreamClassifier):
 
     Notes
     -----
-    Rows have no weights here: a row is one step, and Adam's steps do not scale with the
+    Row weights are not supported: a row is one step, and Adam's steps do not scale with the
     gradient. Learning n rows in one call equals n calls with one row, bit for bit.
 
     References

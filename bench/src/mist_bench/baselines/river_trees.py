@@ -1,4 +1,4 @@
-"""EFDT, HAT and adaptive random forests: river's models behind scikit-learn's face."""
+"""EFDT, HAT and adaptive random forests: river's models with scikit-learn's interface."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _SINGLE_TREE = {"grace_period": 50, "delta": 1e-7, "tau": 0.05, "split_criterion
 
 
 def load_river() -> ModuleType:
-    """River, with the parts that are used here.
+    """Import river and its modules used here.
 
     Raises
     ------
@@ -41,7 +41,7 @@ def load_river() -> ModuleType:
 
 
 def make_efdt(no_reset: bool, nominal: list[int], seed: int) -> Any:
-    """River's extremely fast decision tree, which draws nothing at random."""
+    """River's extremely fast decision tree, which uses no random numbers."""
     options: dict[str, Any] = {"min_samples_reevaluate": _NEVER} if no_reset else {}
     return load_river().tree.ExtremelyFastDecisionTreeClassifier(
         **_SINGLE_TREE, nominal_attributes=nominal, **options
@@ -77,8 +77,8 @@ _MAKERS = {"efdt": make_efdt, "hat": make_hat, "arf": make_arf}
 class RiverClassifier(UnweightedStreamClassifier):
     """A tree or forest of the river library: EFDT, HAT or ARF, with or without resets.
 
-    Needs river: ``pip install 'mist-tree[bench]'``. What the model learns and answers is
-    river's; here are the checks of rows, the growing labels, and probabilities that sum to 1.
+    Needs river: ``pip install 'mist-tree[bench]'``. River learns and
+    predicts; this class checks rows, adds new labels, and makes probabilities sum to 1.
 
     Parameters
     ----------
@@ -87,12 +87,12 @@ class RiverClassifier(UnweightedStreamClassifier):
         10 trees. EFDT and HAT use the Gini criterion, grace period 50, delta 1e-7 and tie
         threshold 0.05; all other settings are river's defaults.
     no_reset : bool, default=False
-        Nothing learnt is thrown away: EFDT never reconsiders a split, HAT and ARF have their
-        drift detectors replaced by river's ``NoDrift``.
+        Keep everything learnt: EFDT never reconsiders a split, and river's ``NoDrift`` replaces
+        the drift detectors of HAT and ARF.
     categorical_features : None, array-like of int, str or bool, default=None
-        Columns that river is to treat as nominal, as indices, names or mask.
+        Columns that river treats as nominal, as indices, names or mask.
     random_state : int, RandomState, Generator or None, default=None
-        Seed of the resampling in HAT and ARF; None stands for 0. EFDT draws nothing.
+        Seed of the resampling in HAT and ARF; None means 0. EFDT uses no random numbers.
 
     Attributes
     ----------
@@ -115,17 +115,17 @@ class RiverClassifier(UnweightedStreamClassifier):
 
     Three traits of river 0.26 decide how these models do on classes that arrive in turn:
 
-    - New leaves know the class weights of their parent and nothing of the features, so a
-      split forgets what the features said. A class without a row since the split pays no
+    - New leaves get the class weights of their parent but no feature statistics, so a split
+      forgets the feature statistics. A class without a row since the split pays no
       penalty in naive Bayes there.
-    - A leaf where one class has more than 99 % of the weight when it is examined, though a
-      second class is there, stops looking at the features for good and answers with its
-      majority class.
-    - EFDT with the Gini criterion compares with the bound not the gain but one minus the
-      impurity after the split: it splits early, whatever the gain.
+    - If one class has more than 99 % of the weight of a leaf with several classes when the
+      leaf is examined, the leaf ignores the features from then on and predicts its majority
+      class.
+    - EFDT with the Gini criterion compares the bound with one minus the impurity after the
+      split, not with the gain: it splits early, whatever the gain.
 
-    River's EFDT has no drift detector; what it resets is a subtree whose split attribute is
-    no longer the best. Rows have no weights here: river's forest ignores them.
+    River's EFDT has no drift detector; it resets a subtree whose split attribute is no longer
+    the best. Row weights are not supported, since river's forest ignores them.
 
     Learning n rows in one call equals n calls with one row.
 
@@ -177,8 +177,8 @@ class RiverClassifier(UnweightedStreamClassifier):
     def nbytes(self) -> int:
         """Bytes of all objects of the model, as river's ``_raw_memory_usage`` counts them.
 
-        It adds up the sizes of all Python objects that the model refers to, among them the
-        generators of random numbers that every Gaussian carries, and counts the buffer of a
+        It adds up the sizes of all Python objects that the model refers to, including the
+        generators of random numbers in every Gaussian, and counts the buffer of a
         NumPy array twice. The ``nbytes`` of this library's own models, which count arrays
         only, are another measure.
         """
@@ -205,7 +205,7 @@ class RiverClassifier(UnweightedStreamClassifier):
                 self._state.learn_one(x, labels[code])
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        # A model of river is no set of arrays that might be read-only.
+        # A river model has no arrays that could be read-only.
         BaseEstimator.__setstate__(self, state)
 
 

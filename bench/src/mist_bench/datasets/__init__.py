@@ -1,4 +1,4 @@
-"""Generators of the paper's stress tests, and of its streams with skewed or outlying features."""
+"""Generators of the paper's stress tests, and of its streams with skewed features or outliers."""
 
 from mist_bench.datasets.marginals import (
     make_exponential,

@@ -1,4 +1,4 @@
-"""What `mist.datasets.load` has to know of the generated sets of this package."""
+"""Entries of this package's generated data sets for `mist.datasets.load`."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Generators of classes with skewed or contaminated features.
 
-They stand for the four synthetic streams on which the paper compares ways to inherit. The paper
+They replace the four synthetic streams on which the paper compares inheritance methods. The paper
 names the distributions; positions and scales of the classes were chosen on development seeds, see
 the page on data sets in the documentation.
 """
@@ -137,7 +137,7 @@ def make_exponential(
         Columns d.
     spread : float, default=0.65
         Standard deviation of the starting points. With one starting point for all classes the
-        rates alone hardly tell them apart.
+        rates alone hardly separate the classes.
     seed : int, default=0
         Seed of starting points, rates, rows and their order.
 
@@ -176,10 +176,10 @@ def make_outliers(
     radius: float = 5.1,
     seed: int = 0,
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Make round Gaussian classes of which one value in twenty is 50 deviations off.
+    """Make spherical Gaussian classes with one value in twenty shifted by 50 standard deviations.
 
-    Every value of X is shifted by +50 or -50 with probability 5 %, by itself: four rows in ten
-    have at least one such value when there are ten columns.
+    Each value of X is shifted independently by +50 or -50 with probability 5 %: with ten columns,
+    four rows in ten have at least one such value.
 
     Parameters
     ----------
@@ -190,7 +190,7 @@ def make_outliers(
     n_features : int, default=10
         Columns d.
     radius : float, default=5.1
-        From the origin to every class mean, in standard deviations of a class.
+        Distance from the origin to every class mean, in standard deviations of a class.
     seed : int, default=0
         Seed of means, rows and their order.
 

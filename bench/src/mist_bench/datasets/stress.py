@@ -1,4 +1,4 @@
-"""Generators of classes whose shape defeats some models: the stress tests of the paper.
+"""The paper's stress tests: generators of classes with shapes that some models cannot fit.
 
 The paper names the shapes, K and d. Everything else was chosen on development seeds so that plain
 Gaussian models reach the paper's accuracies; see the page on data sets in the documentation.
@@ -19,7 +19,7 @@ _MINORITY = 0.1
 """Share of the smaller mode of a skewed class."""
 
 _DEGREES_OF_FREEDOM = 2
-"""Of Student's t: the mean exists and the variance does not."""
+"""Degrees of freedom of Student's t: the mean exists, the variance does not."""
 
 _CAP_WIDTH = 0.25
 """Standard deviation of the directions of a class on its shell, per axis."""
@@ -39,11 +39,11 @@ def make_skewed(
     distance: float = 6.0,
     seed: int = 0,
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Make classes with a large mode and a small one that lies beside another class.
+    """Make classes with a large mode, and a small mode next to another class.
 
-    The large mode has nine rows in ten and its centre is drawn from a round Gaussian. The small
-    mode of class c lies in a random direction from the large mode of class c + 1 (of class 0 for
-    the last class). Every mode is a round Gaussian of unit variance.
+    The large mode has nine rows in ten and its centre is drawn from a spherical Gaussian. The
+    small mode of class c is in a random direction from the large mode of class c + 1 (of class 0
+    for the last class). Every mode is a spherical Gaussian of unit variance.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ def make_skewed(
     spread : float, default=3.0
         Standard deviation of the large modes' centres, per feature.
     distance : float, default=6.0
-        From a small mode to the large mode beside it, in standard deviations of a mode.
+        Distance from a small mode to the large mode next to it, in standard deviations of a mode.
     seed : int, default=0
         Seed of centres, rows and their order.
 
@@ -98,10 +98,10 @@ def make_angular_sectors(
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """Make classes that are sectors of one ring and have the same mean and covariance.
 
-    Features 0 and 1 lie on the unit circle. Each class has three sectors of 120 / K degrees,
+    Features 0 and 1 are on the unit circle. Each class has three sectors of 120 / K degrees,
     120 degrees apart. A turn by 120 degrees maps a class onto itself, so its mean is zero and its
     covariance on the plane is I / 2, whatever the class: no model of means and covariances can
-    tell the classes apart. The other features are standard normal and say nothing.
+    separate the classes. The other features are standard normal noise.
 
     Parameters
     ----------
@@ -160,8 +160,8 @@ def make_antipodal(
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """Make classes of two opposite clusters on a sphere.
 
-    The two clusters of a class are equally large, of unit variance, and lie on either side of the
-    origin. So all class means are zero and only the covariances differ.
+    The two clusters of a class have equal size and unit variance, on opposite sides of the origin.
+    So all class means are zero and only the covariances differ.
 
     Parameters
     ----------
@@ -172,7 +172,7 @@ def make_antipodal(
     n_features : int, default=10
         Columns d.
     radius : float, default=6.0
-        From the origin to every cluster, in standard deviations of a cluster.
+        Distance from the origin to every cluster, in standard deviations of a cluster.
     seed : int, default=0
         Seed of directions, rows and their order.
 
@@ -215,7 +215,7 @@ def make_ring(
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """Make classes that are caps of concentric hyperspheres.
 
-    Class c lies on the shell whose radius is the c-th of K steps from `inner` to `outer`, around a
+    Class c is on the shell whose radius is the c-th of K steps from `inner` to `outer`, around a
     random direction. The distance from the origin is Gaussian with standard deviation 0.5.
 
     Parameters
@@ -269,7 +269,7 @@ def make_heavy_tail(
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """Make classes with Student-t noise of 2 degrees of freedom around random centres.
 
-    The noise has no variance, so a sample variance is ruled by the few largest values.
+    The noise has no variance, so the few largest values dominate a sample variance.
 
     Parameters
     ----------
@@ -330,7 +330,7 @@ def make_noisy_features(
     n_features : int, default=20
         Columns d.
     n_informative : int, default=2
-        The first so many columns depend on the class, at most d.
+        Number of leading columns that depend on the class, at most d.
     spread : float, default=4.0
         Standard deviation of the class means in those columns; within a class it is 1.
     seed : int, default=0
@@ -385,8 +385,8 @@ def make_concept_drift(
     """Make a stream of Gaussian classes, task after task, that all drift along feature 0.
 
     At position p of task t, with p running from 0 to 1, every class mean is shifted by
-    ``drift * (t + p)`` along feature 0. The order of rows is the drift: shuffle them within their
-    task at most. Held-out rows drawn from the same table come from the time of their own task.
+    ``drift * (t + p)`` along feature 0. The order of rows carries the drift: shuffle them only
+    within their task. Held-out rows drawn from the same table come from the time of their own task.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Plot of accuracy against what it costs: memory or time."""
+"""Plot of accuracy against memory or speed."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _RAYS = np.array(
         for angle in np.arange(16) * math.pi / 8
     ]
 )
-"""From a point to the edge of its label, in order of preference."""
+"""Offsets from a point to the edge of its label, in order of preference."""
 
 GROUPS = {
     "ours": ("MIST trees", PALETTE[0], "o", 7.5),
@@ -75,7 +75,7 @@ class Point:
     """
 
     title: str
-    """Name for people."""
+    """Display name."""
 
     group: str
     """Group of the method, as in `mist_bench.methods.METHODS`."""
@@ -118,7 +118,7 @@ def front(places: ArrayLike) -> list[int]:
     Returns
     -------
     list of int
-        Numbers of the rows, by rising first column; rows alike by rising number.
+        Numbers of the rows, by rising first column; equal rows by rising number.
 
     Examples
     --------
@@ -134,12 +134,12 @@ def front(places: ArrayLike) -> list[int]:
 
 
 def are_numbered(points: Sequence[Point]) -> bool:
-    """Tell whether there are too many methods to name them in the plot.
+    """Return whether there are too many methods to name them in the plot.
 
     Parameters
     ----------
     points : sequence of Point
-        One a method.
+        One per method.
 
     Returns
     -------
@@ -155,7 +155,7 @@ def by_accuracy(points: Sequence[Point]) -> list[Point]:
     Parameters
     ----------
     points : sequence of Point
-        One a method.
+        One per method.
 
     Returns
     -------
@@ -176,19 +176,19 @@ def plot_costs(
 ) -> Axes:
     """Draw accuracy against the size of the model or against rows per second.
 
-    Up to eight methods are named beside their points; more are numbered in the order of accuracy,
+    Up to eight methods are named next to their points; more are numbered in the order of accuracy,
     and the legend names them. Filled markers and the line through them are the Pareto set. Methods
     whose size or rate is not known are left out.
 
     Parameters
     ----------
     points : sequence of Point
-        One a method, at least one.
+        One per method, at least one.
     ax : matplotlib.axes.Axes or None, default=None
-        Where to draw; None makes a figure of pyplot. Give it its size before: room for the names
-        is found for the size it has.
+        Where to draw; None creates a pyplot figure. Set its size before: labels are placed
+        for the current size.
     against : {"kilobytes", "rows_per_second"}, default="kilobytes"
-        Which cost goes to the right, on a logarithmic axis.
+        Cost on the horizontal, logarithmic axis.
     label : str, default="mean accuracy"
         Name of the vertical axis.
     legend : bool, default=True
@@ -197,14 +197,14 @@ def plot_costs(
     Returns
     -------
     matplotlib.axes.Axes
-        What was drawn on.
+        The axes drawn on.
 
     Raises
     ------
     TypeError
         If `ax` is neither axes nor None.
     ValueError
-        If there is no point, or `against` names no cost.
+        If there is no point, or `against` is not a cost.
 
     Examples
     --------
@@ -277,7 +277,7 @@ def _explain(ax: Axes, points: Sequence[Point], names: Sequence[str], numbered: 
 def _steps(x: NDArray[np.float64], y: NDArray[np.float64], sign: int) -> NDArray[np.float64]:
     """Corners of the line below which a member of the Pareto set is the better choice.
 
-    Between two members the best one can get is the one that costs less.
+    Between two members the best choice is the one that costs less.
     """
     corners = np.column_stack([x[1:], y[:-1]] if sign < 0 else [x[:-1], y[1:]])
     line = np.empty((2 * len(x) - 1, 2))
@@ -289,7 +289,7 @@ def _set_decades(axes: Axes, x: NDArray[np.float64]) -> None:
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
     low, high = float(np.log10(x.min())), float(np.log10(x.max()))
-    # One decade at least, so that there are ticks; room for numbers at either end.
+    # At least one decade, so that there are ticks; margins for numbers at both ends.
     spare = max(0.12, 0.08 * (high - low), (1 - (high - low)) / 2)
     axes.set_xlim(10 ** (low - spare), 10 ** (high + spare))
     few = high - low + 2 * spare < 2
@@ -299,14 +299,14 @@ def _set_decades(axes: Axes, x: NDArray[np.float64]) -> None:
 
 
 def _write_cost(value: float) -> str:
-    """A round number; millions in short, since the last one would not fit beside the panel."""
+    """A round number; millions are abbreviated, since the last one would not fit the panel."""
     return f"{value / 1e6:g}M" if value >= 1e6 else f"{value:,.12g}"
 
 
 def _label(
     ax: Axes, places: NDArray[np.float64], labels: Sequence[str], line: NDArray[np.float64]
 ) -> None:
-    """Write a label beside each place, with a stalk to it where it is further away."""
+    """Write a label next to each point, with a line to it if the label is further away."""
     from matplotlib.transforms import ScaledTranslation
 
     inches, data = ax.figure.dpi_scale_trans, cast(Any, ax.transData)
@@ -335,7 +335,7 @@ def _place(
     panel: NDArray[np.float64],
     others: NDArray[np.float64],
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Find room for a box at each point, clear of all points and other boxes where it can be.
+    """Place a box near each point, clear of all points and other boxes if possible.
 
     Parameters
     ----------
@@ -344,14 +344,14 @@ def _place(
     halves : ndarray of shape (n, 2)
         Half the width and height of each box.
     panel : ndarray of shape (2, 2)
-        Lower left and upper right corner within which the boxes lie.
+        Lower left and upper right corner of the area of the boxes.
     others : ndarray of shape (m, 2)
-        Further places that boxes keep off.
+        Further points that boxes avoid.
 
     Returns
     -------
     centres : ndarray of shape (n, 2)
-        Of the boxes.
+        Centres of the boxes.
     rays : ndarray of shape (n, 2)
         From each point to the edge of its box.
     """
@@ -365,7 +365,7 @@ def _place(
         outside = ((places - half < panel[0]) | (places + half > panel[1])).any(axis=1)
         best = int(np.argmin(covered + 10 * outside))
         centres[i], rays[i] = places[best], _RAYS[best]
-        # Later boxes keep off the line to this one as well.
+        # Later boxes also avoid the line to this one.
         line = point + np.outer([0.25, 0.5, 0.75], rays[i])
         taken = np.vstack([taken, places[best], line])
         taken_halves = np.vstack([taken_halves, half, np.full_like(line, 0.01)])
@@ -380,7 +380,7 @@ def mark(ax: Axes, x: float, y: float, group: str, *, filled: bool = True) -> No
     ax : matplotlib.axes.Axes
         Where to draw.
     x, y : float
-        Place.
+        Position.
     group : str
         Key of `GROUPS`.
     filled : bool, default=True

@@ -28,7 +28,7 @@ _FIRST_TRACK = _AXIS + 0.2
 
 @dataclass(frozen=True, eq=False)
 class RankLayout:
-    """Where the parts of a plot of ranks lie, in inches from its upper left corner.
+    """Layout of a rank plot, in inches from its upper left corner.
 
     Examples
     --------
@@ -38,7 +38,7 @@ class RankLayout:
     """
 
     names: list[str]
-    """Of the methods, the best first."""
+    """Names of the methods, the best first."""
 
     ranks: NDArray[np.float64]
     """Mean ranks, rising."""
@@ -47,19 +47,19 @@ class RankLayout:
     """Critical difference."""
 
     width: float
-    """Of the drawing."""
+    """Width of the drawing."""
 
     height: float
-    """Of the drawing."""
+    """Height of the drawing."""
 
     start: float
-    """Where rank 1 is."""
+    """Position of rank 1."""
 
     scale: float
-    """From one rank to the next."""
+    """Distance from one rank to the next."""
 
     number: float
-    """Room for a mean rank."""
+    """Space for a mean rank."""
 
     bars: list[tuple[float, float, float]]
     """Start, end and height of the bars that join methods."""
@@ -68,17 +68,17 @@ class RankLayout:
     """Height of the first name."""
 
     def place(self, rank: float) -> float:
-        """Return where a rank is on the axis.
+        """Return the position of a rank on the axis.
 
         Parameters
         ----------
         rank : float
-            From 1.
+            The rank, at least 1.
 
         Returns
         -------
         float
-            From the left.
+            Distance from the left.
         """
         return self.start + (rank - 1) * self.scale
 
@@ -86,14 +86,14 @@ class RankLayout:
 def lay_out_ranks(
     titles: Sequence[str], mean_ranks: ArrayLike, difference: float, width: float = 9.0
 ) -> RankLayout:
-    """Find out how large a plot of ranks is, and where its parts lie.
+    """Compute the size of a rank plot and the positions of its parts.
 
     Parameters
     ----------
     titles, mean_ranks, difference
         As for `plot_ranks`.
     width : float, default=9.0
-        Of the drawing, in inches; long names make it wider, not the axis shorter than one can read.
+        Width of the drawing, in inches; long names make it wider, so that the axis stays readable.
 
     Returns
     -------
@@ -167,13 +167,13 @@ def plot_ranks(
     difference : float
         Critical difference, positive; see `mist_bench.ranks.critical_difference`.
     ax : matplotlib.axes.Axes or None, default=None
-        Where to draw; None makes a figure of pyplot that is as large as need be. On axes that are
-        smaller than `lay_out_ranks` says the texts come too close.
+        Where to draw; None creates a pyplot figure of the size it needs. On axes smaller than
+        `lay_out_ranks` gives, texts may overlap.
 
     Returns
     -------
     matplotlib.axes.Axes
-        What was drawn on. Its data are inches from its upper left corner; its own axes are off.
+        The axes drawn on. Its data are inches from its upper left corner; its own axes are off.
 
     Raises
     ------

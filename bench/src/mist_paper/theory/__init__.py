@@ -1,4 +1,4 @@
-"""The theorems of the paper put to the test."""
+"""Checks of the theorems of the paper."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the checks share: verdicts, and shares and figures as texts."""
+"""Verdicts of the checks, and their shares and figures as texts."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ NO_GUARANTEE = "no guarantee"
 
 
 def verdict(holds: bool) -> str:
-    """Say whether a statement holds.
+    """Return the verdict on a statement.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ def proportion(k: int, n: int) -> str:
 
 
 def round_down(value: float, digits: int = 4) -> str:
-    """Write a figure so that one below a bound does not look as if it reached it.
+    """Write a figure rounded down, so that a figure below a bound does not seem to reach it.
 
     Parameters
     ----------

@@ -75,7 +75,7 @@ DISTRIBUTIONS: Mapping[str, tuple[Callable[..., Any], Callable[..., Any], float,
 }
 """By name: how values are drawn, their distribution function, their median, and a title.
 
-Each class lies 1 above the one before.
+Each class is shifted by 1 from the one before.
 """
 
 
@@ -98,7 +98,7 @@ def composed_error(distribution: str, k: int, n: int, leaves: int, seed: int) ->
     Returns
     -------
     dict
-        ``sketches`` and ``columns``: how many there were; ``rank``: the largest rank error of each
+        ``sketches`` and ``columns``: their numbers; ``rank``: the largest rank error of each
         sketch as ``largest``, ``mean``, and how often it is ``above`` 1/k and the published one;
         ``fixed`` and ``anywhere``: the same of the difference between the sketched and the exact
         gain, at the midpoints of the true medians and at any value, against 4 times these;

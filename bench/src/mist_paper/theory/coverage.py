@@ -1,9 +1,8 @@
 """Corollary "Operational McDiarmid Radius": how often a split test takes a wrong column.
 
-A leaf is looked at once, which is what the corollary speaks of, or after every grace period, which
-is what a tree does. Thresholds are fixed in advance, one a column, and counts are exact: whatever
-goes wrong is not the fault of sketches or of thresholds that follow the rows. What these do to a
-gain is looked at on its own.
+A leaf is tested once, as in the corollary, or after every grace period, as in a tree. Thresholds
+are fixed in advance, one per column, and counts are exact, so that no error comes from sketches or
+from thresholds that depend on the rows. The effect of the latter on a gain is measured separately.
 """
 
 from __future__ import annotations
@@ -44,7 +43,7 @@ CASES: Mapping[str, Case] = {
         "2 classes, one 0.7/0.3 among 19 noise columns", columns(2, (0.7, 0.3), *[NOISE] * 19)
     ),
 }
-"""Simulated leaves by name, with what lies left of the even and of the odd classes."""
+"""Simulated leaves by name, with the shares of the even and odd classes left of the threshold."""
 
 STATISTICS = ("gap", "gain")
 BOUNDS = ("mcdiarmid", "rutkowski", "hoeffding")
@@ -68,7 +67,7 @@ def _radii(case: Case, rows: Any) -> Floats:
 
 
 def _leaders(gains: Floats) -> tuple[NDArray[np.int64], Floats]:
-    """Column with the largest gain, the first of equals, and both statistics, last axis."""
+    """Column with the largest gain, the first of ties, and both statistics on the last axis."""
     top = gains.max(axis=-1, keepdims=True)
     best = (gains >= top - TIE).argmax(axis=-1)
     second = np.partition(gains, -2, axis=-1)[..., -2]
@@ -78,16 +77,16 @@ def _leaders(gains: Floats) -> tuple[NDArray[np.int64], Floats]:
 def _fires(statistics: Floats, radii: Floats) -> NDArray[np.bool_]:
     """Whether each test splits, shape (statistics, bounds, tie rule, deltas, ...).
 
-    The statistics stand on their last axis, their other axes are the last ones of the radii.
+    The last axis of `statistics` is the statistic; its other axes are the last axes of `radii`.
     """
     above = np.moveaxis(statistics, -1, 0)[:, None, None] > radii
-    # Nothing is split that gains nothing.
+    # A column without a gain is never split.
     tied = (radii < TIE_THRESHOLD) & (statistics[..., 1] > 0.0)
     return np.stack([above, above | tied], axis=2)
 
 
 def _count(case: Case, fired: NDArray[np.bool_], where: NDArray[np.int64]) -> dict[str, Any]:
-    """Leaves that split, that split a wrong column, and that split a column but the best one.
+    """Leaves that split, that split a wrong column, and that split another column than the best.
 
     Both arguments have the leaves on their last axis and the tests on the others.
     """
@@ -103,7 +102,7 @@ def _count(case: Case, fired: NDArray[np.bool_], where: NDArray[np.int64]) -> di
 
 
 def one_look(case: str, n: int, leaves: int, seed: int) -> dict[str, Any]:
-    """Look at leaves once.
+    """Test leaves once.
 
     Parameters
     ----------
@@ -149,7 +148,7 @@ def one_look(case: str, n: int, leaves: int, seed: int) -> dict[str, Any]:
 
 
 def many_looks(case: str, rows: int, leaves: int, seed: int) -> dict[str, Any]:
-    """Look at leaves after every 200 rows, until each test has split.
+    """Test leaves after every 200 rows, until each test has split.
 
     Parameters
     ----------
@@ -235,7 +234,7 @@ def own_thresholds(n_classes: int, apart: float, n: int, leaves: int, seed: int)
 
 
 def plan(scope: Scope) -> list[Experiment]:
-    """Plan leaves looked at once and often, and leaves with thresholds of their own."""
+    """Plan leaves tested once and repeatedly, and leaves with thresholds from their own rows."""
     return [*_plan_once(scope), *_plan_often(scope), *_plan_thresholds(scope)]
 
 
@@ -269,7 +268,7 @@ def _plan_often(scope: Scope) -> list[Experiment]:
 
 
 def _judge(statistic: str, bound: str, tied: bool, often: bool, counts: Any, case: Case) -> str:
-    """Verdict on the shares of leaves that split a wrong column, (wrong, leaves) a delta."""
+    """Verdict on the shares of leaves that split a wrong column, (wrong, leaves) per delta."""
     pairs = zip(counts, DELTAS, strict=True)
     kept = all(interval(*pair)[0] <= delta for pair, delta in pairs)
     claimed = bound != "hoeffding" and not tied and not often
@@ -287,7 +286,7 @@ def _merge(results: Sequence[Mapping[str, Any]]) -> tuple[int, dict[str, NDArray
 def _table(
     statistic: str, by_case: Mapping[str, Sequence[tuple[int, Mapping[str, Any]]]], often: bool
 ) -> Table:
-    """One row a case and bound; of leaves looked at once, at the worst number of rows."""
+    """One row per case and bound; for leaves tested once, at the worst number of rows."""
     s, rules = STATISTICS.index(statistic), []
     rows: list[tuple[str, ...]] = []
     n_leaves, n_rows = 0, 0
@@ -435,7 +434,7 @@ def _threshold_table(results: Sequence[tuple[Experiment, Any]]) -> Table:
 
 
 def show(scope: Scope, records: Records) -> Exhibit:
-    """Show the shares of wrong splits beside delta, and how loose the radius is."""
+    """Compare the shares of wrong splits with delta, and show how loose the radius is."""
     once: list[tuple[Experiment, Any]] = list(results_of(_plan_once(scope), records))
     often: list[tuple[Experiment, Any]] = list(results_of(_plan_often(scope), records))
     tables, notes, drawings = [], [], []

@@ -1,9 +1,9 @@
-"""Corollary "Optimization Displacement": medians of sketches, and what their threshold loses.
+"""Corollary "Optimization Displacement": medians of sketches, and the gain lost by their threshold.
 
-Two Gaussian classes, the wider one kappa times as wide as the other. A tree splits between their
+There are two Gaussian classes, one kappa times as wide as the other. A tree splits between their
 medians. The corollary limits what the midpoint of the sketches' medians loses against the best
 threshold, by a statistical term and 4 (1 + kappa) eps; step (iii) of its proof has 4 kappa eps
-alone, which speaks of the midpoint of the exact medians or, read as it is worded, of the best.
+alone, for the midpoint of the exact medians or, read literally, for the best threshold.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def displacement(kappa: float, apart: float, k: int, n: int, leaves: int, seed: 
     Returns
     -------
     dict
-        ``columns``: how many there were; ``median`` and ``threshold``: ``largest`` distance of
+        ``columns``: their number; ``median`` and ``threshold``: ``largest`` distance of
         the sketches' from the exact ones in units of sigma sqrt(2 pi), sigma that of the class
         and of the wider class, and how many are ``above`` 1/k and the published rank error;
         ``loss`` and ``loss_of_best``: largest gain lost against the exact midpoint and against
@@ -121,7 +121,7 @@ def plan(scope: Scope) -> list[Experiment]:
 
 
 def show(scope: Scope, records: Records) -> Exhibit:
-    """Show displacements and losses beside their bounds."""
+    """Compare displacements and losses with their bounds."""
     results: list[tuple[Experiment, Any]] = list(results_of(plan(scope), records))
     if not results:
         return Exhibit()
@@ -139,7 +139,7 @@ def _given(experiment: Experiment) -> tuple[float, float, int]:
 
 
 def _judge(above: Sequence[int], columns: int, level: float) -> tuple[str, str]:
-    """Verdicts with 1/k and with the published rank error, which one in a hundred may exceed."""
+    """Verdicts with 1/k and with the published rank error, which 1 % of cases may exceed."""
     return (
         NO_GUARANTEE + (", exceeded" if above[0] else ", not exceeded"),
         HOLDS if interval(above[1], columns)[0] <= level else FAILS,

@@ -1,4 +1,4 @@
-"""Simulated leaves: the classes' rows on either side of one threshold a column."""
+"""Simulated leaves: the classes' rows on either side of one threshold per column."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ __all__ = ["NOISE", "Case", "columns", "draw_counts", "gini_gains"]
 Floats = NDArray[np.float64]
 
 NOISE = (0.5, 0.5)
-"""Shares of a column that tells nothing about the class."""
+"""Shares of a column that carries no information on the class."""
 
 
 @dataclass(frozen=True)
 class Case:
-    """Classes, the share of each that lies left in each column, and how the rows come.
+    """Classes, the share of each left of the threshold of each column, and the order of the rows.
 
     Examples
     --------
@@ -28,7 +28,7 @@ class Case:
     """
 
     title: str
-    """What it is, for people."""
+    """Description."""
 
     shares: Floats
     """Share of each class left of the threshold, shape (classes, columns)."""
@@ -37,10 +37,10 @@ class Case:
     """Whether two classes come at a time, in place of all of them."""
 
     opposite: bool = False
-    """Whether, within a class, what lies left in one column lies right in the other."""
+    """Whether, within a class, rows on the left in one column are on the right in the other."""
 
     def gains(self) -> Floats:
-        """Return what each column gains if the classes are equally frequent."""
+        """Return the gain of each column if the classes are equally frequent."""
         known = np.full(len(self.shares), 1 / len(self.shares))
         return gini_gains(known, known[:, None] * self.shares)
 
@@ -97,12 +97,12 @@ def gini_gains(known: Any, left: Any) -> Floats:
     known : ndarray of shape (..., classes)
         Rows of each class.
     left : ndarray of shape (..., classes, columns)
-        Those of them that lie left.
+        Rows of each class left of the threshold.
 
     Returns
     -------
     ndarray of shape (..., columns)
-        The gains, 0 where nothing lies on one of the sides.
+        The gains, 0 if one side is empty.
 
     Examples
     --------
@@ -115,7 +115,7 @@ def gini_gains(known: Any, left: Any) -> Floats:
         n = side.sum(axis=-2)
         after = after + np.divide((side**2).sum(axis=-2), n, out=np.zeros_like(n), where=n > 0)
     whole = (known**2).sum(axis=-1)[..., None]
-    # Rounding must not leave a gain to a column that has none.
+    # Rounding must not give a gain to a column without one.
     return np.maximum((after - whole / total) / total, 0.0)
 
 
@@ -127,9 +127,9 @@ def draw_counts(
     Parameters
     ----------
     case : Case
-        Where they lie.
+        Distribution of the rows.
     rows, every : int
-        Rows in all, and from one look to the next.
+        Rows in total, and from one look to the next.
     rng : numpy.random.Generator
         Draws them.
 
@@ -138,7 +138,7 @@ def draw_counts(
     known : ndarray of shape (looks, classes)
         Rows of each class so far.
     left : ndarray of shape (looks, classes, columns)
-        Those of them that lie left.
+        Rows of each class left of the threshold.
 
     Examples
     --------

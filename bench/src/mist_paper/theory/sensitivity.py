@@ -1,7 +1,7 @@
 """Theorem "Tightness of the Gini Sensitivity": how far one replaced row can move a split gain.
 
-A leaf of n rows is a table of counts: rows of each class on either side of the threshold. Small
-tables are all tried, large ones are sought by climbing. Classes and sides can be renamed, so one
+A leaf of n rows is a table of counts: rows of each class on either side of the threshold. All small
+tables are tried; large ones are searched by hill climbing. Classes and sides can be renamed, so one
 replacement of each kind is enough: a row of class 0 on the left becomes one of class 1 on the
 left, of class 1 on the right, or of class 0 on the right.
 """
@@ -61,7 +61,7 @@ def _gain(table: Any) -> Any:
 
 @allocating
 def _change(table: Any, n: int, side: int, c: int, before: float) -> Any:
-    """Change of the gain, times n; the table is left as it was."""
+    """Change of the gain, times n; the table is not changed."""
     if table[0, 0] == 0:
         return 0.0
     table[0, 0] -= 1
@@ -89,7 +89,7 @@ def _search(table: Any, n: int, targets: Any, largest: Any, where: Any) -> Any:
                 if change > largest[t]:
                     largest[t] = change
                     where[t] = table
-        # The last bin holds what the others leave: one of them takes a row more, and all behind
+        # The last bin holds the remaining rows: one bin takes one more row, and all bins after
         # it are emptied.
         place = bins - 2
         if flat[bins - 1] == 0:
@@ -141,7 +141,7 @@ def exact_change(table: Sequence[Sequence[int]], side: int, c: int) -> Fraction:
     table : sequence of two sequences of int
         Rows of each class on the left and on the right.
     side, c : int
-        Where the new row lies, 0 for left, and its class.
+        Side of the new row, 0 for left, and its class.
 
     Returns
     -------
@@ -208,7 +208,7 @@ def search_all(n: int, n_classes: int) -> dict[str, Any]:
 
 
 def climb(n: int, n_classes: int, starts: int, seed: int) -> dict[str, Any]:
-    """Seek the largest change of the gain of n rows from tables drawn at random and a known one.
+    """Search for the largest change of the gain of n rows from random tables and a known one.
 
     Parameters
     ----------
@@ -285,7 +285,7 @@ def _row(experiment: Experiment, result: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def show(scope: Scope, records: Records) -> Exhibit:
-    """Show the largest changes beside the limits."""
+    """Compare the largest changes with the limits."""
     results: list[tuple[Experiment, Any]] = list(results_of(plan(scope), records))
     if not results:
         return Exhibit()

@@ -14,7 +14,7 @@ from mist.engine.state import State
 __all__ = ["class_sketches", "rank_error", "stored_column", "summarise"]
 
 _NEVER = 10**9
-"""A grace period that does not end."""
+"""A grace period that never ends."""
 
 
 def rank_error(k: int) -> float:
@@ -77,14 +77,14 @@ def class_sketches(X: NDArray[np.float64], y: NDArray[np.int64], k: int, seed: i
 def stored_column(
     state: State, cell: int, j: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the values a sketch has of a column, sorted, and the rank of each.
+    """Return the sorted values that a sketch stores of a column, and the rank of each.
 
     Parameters
     ----------
     state : State
         The model.
     cell : int
-        Whose sketch.
+        Cell of the sketch.
     j : int
         Column.
 
@@ -102,7 +102,7 @@ def stored_column(
 
 
 def summarise(errors: Any, limits: Any) -> dict[str, Any]:
-    """Say how large errors are, and how many are above each limit.
+    """Return the largest and the mean error, and how many errors are above each limit.
 
     Parameters
     ----------
@@ -114,7 +114,7 @@ def summarise(errors: Any, limits: Any) -> dict[str, Any]:
     Returns
     -------
     dict
-        ``largest``, ``mean`` and ``above``, one number a limit.
+        ``largest``, ``mean`` and ``above``, one number per limit.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Appendix "Truncated-Gaussian Moment Updates": what a child gets of a Gaussian, by integration."""
+"""Appendix "Truncated-Gaussian Moment Updates": a child's part of a Gaussian, by integration."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ __all__ = ["ITEM", "drawn_moments", "integrated_moments", "moment_errors", "wron
 
 SIDES = ("left", "right")
 _LIMIT = 1e-6
-"""Largest relative error that passes; integration itself is good to about 1e-10."""
+"""Largest relative error that passes; integration itself is accurate to about 1e-10."""
 
 _BINS = ((0, 2), (2, 5), (5, 10), (10, 20), (20, 40))
 
@@ -39,7 +39,7 @@ def integrated_moments(zeta: float) -> tuple[float, float]:
     Returns
     -------
     distance, variance : float
-        How far the mean lies left of the threshold, and the variance.
+        Distance of the mean to the left of the threshold, and the variance.
 
     Examples
     --------
@@ -49,7 +49,7 @@ def integrated_moments(zeta: float) -> tuple[float, float]:
     """
     from scipy.integrate import quad
 
-    # The density a distance u left of the threshold, over its largest value.
+    # The density at distance u left of the threshold, over its largest value.
     peak = max(zeta, 0.0)
     scale = max(1.0, -zeta)
 
@@ -85,7 +85,7 @@ def moment_errors(side: str, low: float, high: float, steps: int) -> dict[str, A
     -------
     dict
         ``zeta``; the relative errors ``mean``, of the kept mean's distance from the threshold, and
-        ``variance``, one each; and ``shrinks``, whether no variance exceeds that of the whole.
+        ``variance``, one each; and ``shrinks``, whether no variance exceeds the untruncated one.
 
     Examples
     --------
@@ -122,7 +122,7 @@ def drawn_moments(n: int, seed: int) -> dict[str, Any]:
     -------
     dict
         ``zeta``, and for ``left`` and ``right`` the errors of ``mean`` and ``variance`` in standard
-        errors of the values kept, of which there are ``kept``.
+        errors of the values kept; ``kept`` is their number.
 
     Examples
     --------
@@ -153,7 +153,7 @@ def wrong_sign() -> dict[str, Any]:
     Returns
     -------
     dict
-        ``at_zero`` and ``correct_at_zero``: both variances at the mean, over that of the whole;
+        ``at_zero`` and ``correct_at_zero``: both variances at the mean, over the untruncated one;
         ``negative_from``: where the wrong one becomes negative; ``largest_below``: the largest
         value of the wrong one below the mean.
 
@@ -194,7 +194,7 @@ def plan(scope: Scope) -> list[Experiment]:
 
 
 def show(scope: Scope, records: Records) -> Exhibit:
-    """Show the largest errors, and what becomes of the paper's remark on the wrong sign."""
+    """Show the largest errors, and check the paper's remark on the wrong sign."""
     results: list[tuple[Experiment, Any]] = list(results_of(plan(scope), records))
     of: dict[str, list[tuple[Experiment, Any]]] = {}
     for experiment, result in results:

@@ -1,8 +1,7 @@
-"""Proposition "Post-Split Variance Reduction": what a child knows from its parent, and if it is so.
+"""Proposition "Post-Split Variance Reduction": what a child inherits, and how accurate it is.
 
-The proposition gives variances of a posterior, which are small when a child believes much. Users
-are helped if it believes the right thing: so children are also split off with the engine, and what
-they hold is compared with the truth.
+The proposition gives variances of a posterior. A small variance does not mean a small error, so
+children are also split off with the engine, and their estimates are compared with the truth.
 """
 
 from __future__ import annotations
@@ -48,7 +47,7 @@ SCENARIOS: Mapping[str, str] = {
 
 
 def _parent(X: Floats, y: NDArray[np.int64], discount: float | None, cut: float) -> MistClassifier:
-    """Return a tree that has learnt the rows, is split at a threshold of column 0, and stays so."""
+    """Return a tree that has learnt the rows, has split once on column 0, and splits no more."""
     given = {"grace_period": _NEVER, "random_state": 0}
     model = MistClassifier.paper("G", **given).partial_fit(X, y)
     inheritance = None if discount is None else "gaussian"
@@ -93,7 +92,7 @@ def class_variance(
     """
     rng = np.random.default_rng(seed)
     y = np.arange(n_parent) % 2
-    # The same values for both classes: nothing is learnt of the class from the side.
+    # Both classes have the same values: the side carries no information on the class.
     x = np.repeat(rng.normal(size=(n_parent + 1) // 2), 2)[:n_parent]
     model = _parent(x[:, None], y, discount, float(x.mean()))
     inherited = _masses(model._state, 0, 2)
@@ -166,7 +165,7 @@ def _draw_rows(scenario: str, n: int, rng: np.random.Generator) -> tuple[Floats,
 
 
 def child_truth(scenario: str) -> tuple[Floats, Floats]:
-    """Return what holds left of the threshold.
+    """Return the true class probabilities and means left of the threshold.
 
     Parameters
     ----------
@@ -204,7 +203,7 @@ def child_truth(scenario: str) -> tuple[Floats, Floats]:
 
 
 def child_errors(scenario: str, n_parent: int, repetitions: int, seed: int) -> dict[str, Any]:
-    """Compare what a child holds, with and without inheritance, with the truth.
+    """Compare the estimates of a child, with and without inheritance, with the truth.
 
     Parameters
     ----------
@@ -308,7 +307,7 @@ def plan(scope: Scope) -> list[Experiment]:
 
 
 def show(scope: Scope, records: Records) -> Exhibit:
-    """Show variances of posteriors beside their bounds, and errors of children."""
+    """Compare variances of posteriors with their bounds, and show errors of children."""
     of: dict[str, list[tuple[Experiment, Any]]] = {}
     for experiment, result in results_of(plan(scope), records):
         of.setdefault(experiment.function.rpartition(":")[2], []).append((experiment, result))
@@ -411,7 +410,7 @@ def _judge(gain: float, error: float) -> str:
 
 
 def _child_overview(results: Sequence[tuple[Experiment, Any]]) -> Table:
-    """One line a scenario, parent and quantity; errors without and with inheritance."""
+    """One line per scenario, parent and quantity; errors without and with inheritance."""
     rows = []
     at = _METHODS.index(0.6)
     for experiment, result in results:

@@ -1,4 +1,4 @@
-"""Simulated leaves, and what the split tests make of them."""
+"""Simulated leaves, and the decisions of the split tests on them."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def test_mcdiarmid_keeps_the_level_and_hoeffding_does_not():
     wrong = np.array(got["wrong"])
     most = 60 * 0.1 + 3 * math.sqrt(60 * 0.1 * 0.9)
     assert wrong[GAP, MCDIARMID, 0, 0] <= most < wrong[GAP, HOEFFDING, 0, 0]
-    # The tie rule splits columns between which nothing decides.
+    # The tie rule splits among columns with equal gains.
     assert wrong[GAP, HOEFFDING, 1].tolist() == [60, 60]
     assert not wrong[GAIN].any()
     noise = np.array(one_look("noise", 100_000, 50, 9)["wrong"])

@@ -1,4 +1,4 @@
-"""What all checks of theorems have in common."""
+"""Tests that apply to all checks of theorems."""
 
 from __future__ import annotations
 

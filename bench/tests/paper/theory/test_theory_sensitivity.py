@@ -1,4 +1,4 @@
-"""The sensitivity that the radius rests on: the searches against trying everything."""
+"""The sensitivity behind the radius: the searches against trying everything."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a child inherits, against the truth it is measured by."""
+"""What a child inherits, compared with the truth."""
 
 from __future__ import annotations
 
