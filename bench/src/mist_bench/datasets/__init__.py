@@ -1,5 +1,6 @@
-"""Generators of the paper's stress tests, and of its streams with skewed or outlying features."""
+"""Generators of the paper's stress tests, of its skewed features, and of streams that drift."""
 
+from mist_bench.datasets.concepts import make_agrawal, make_led, make_mixed, make_stagger
 from mist_bench.datasets.marginals import (
     make_exponential,
     make_lognormal,
@@ -17,15 +18,19 @@ from mist_bench.datasets.stress import (
 )
 
 __all__ = [
+    "make_agrawal",
     "make_angular_sectors",
     "make_antipodal",
     "make_concept_drift",
     "make_exponential",
     "make_heavy_tail",
+    "make_led",
     "make_lognormal",
+    "make_mixed",
     "make_noisy_features",
     "make_outliers",
     "make_pareto",
     "make_ring",
     "make_skewed",
+    "make_stagger",
 ]
