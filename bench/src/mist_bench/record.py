@@ -67,7 +67,7 @@ MEASURES: Mapping[str, Measure] = {
     "kappa": Measure("kappa", "high"),
     "kappa_temporal": Measure("kappa-temporal", "high"),
     "prequential_recall": Measure("mean class recall, prequential", "high"),
-    "recovery_rows": Measure("rows until recovered from a drift", "low", ",.0f"),
+    "recovery_rows": Measure("rows until recovered from a drift", None, ",.0f"),
     "leaves": Measure("leaves", None, ",.1f"),
     "splits": Measure("splits", None, ",.1f"),
     "depth": Measure("depth", None, ".1f"),

@@ -12,7 +12,7 @@ from mist_bench.baselines import NoChange
 from mist_bench.grid_page import render_bench
 from mist_bench.in_order import drift_measures, read_stream
 from mist_bench.outcomes import arrange
-from mist_bench.plots import curve_plots
+from mist_bench.plots import _borders, curve_plots
 from mist_bench.scores import headline_of, scores
 from mist_bench.work import perform
 
@@ -140,6 +140,7 @@ def test_the_report_speaks_of_drifts(small):
     outcomes = arrange(records, datasets=datasets, planned=plan)
     (plot,) = curve_plots(outcomes, datasets[0], "d0")
     assert "Dotted lines: drifts." in plot.caption
+    assert _borders(outcomes, datasets[0]) == ([500, 1000, 1500], False)
     page = render_bench("Benchmark", "", records, datasets=datasets, planned=plan)
     assert "2 classes in their own order, 3 known drifts, 3 columns; 2,000 rows learnt" in page
     assert "mean rank 1.00, mean prequential accuracy" in page
