@@ -15,7 +15,7 @@ PROJECTS := pyproject.toml bench/pyproject.toml
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: demo test test-capymoa lint fuzz fuzz-models compat audit bench-speed docs format clean help
+.PHONY: demo test test-capymoa lint size fuzz fuzz-models compat audit bench-speed docs format clean help
 
 demo: $(VENV)/.installed-run ## install the package and run the demonstration
 	$(BIN)/mist demo
@@ -32,6 +32,9 @@ lint: $(VENV)/.installed-dev ## check style, layout and types, change nothing
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+size: $(VENV)/.installed-dev ## print the size of the package by folder, and what is longest
+	$(BIN)/python benchmarks/size.py $(ARGS)
 
 format: $(VENV)/.installed-dev ## put the code into the project's layout
 	$(BIN)/ruff check --fix .

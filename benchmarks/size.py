@@ -1,16 +1,13 @@
 """Print the size of the installed package: lines by folder, the longest files and functions.
 
-    python benchmarks/size.py [--limit 37000]
+    python benchmarks/size.py
 
-With a limit, the exit status says whether the package is larger. Code lines are those without blank
-lines, comments and docstrings.
+Code lines are those without blank lines, comments and docstrings.
 """
 
 from __future__ import annotations
 
-import argparse
 import ast
-import sys
 from collections import defaultdict
 from pathlib import Path
 from typing import NamedTuple
@@ -48,11 +45,8 @@ def functions(path: Path) -> list[tuple[int, str]]:
     ]
 
 
-def main() -> int:
-    """Print the tables; returns 1 if the package is larger than the limit."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--limit", type=int, help="most lines that the package may have")
-    limit = parser.parse_args().limit
+def main() -> None:
+    """Print the tables."""
     files = sorted(PACKAGE.rglob("*.py"))
     rooms: dict[str, list[Size]] = defaultdict(list)
     for path in files:
@@ -70,11 +64,7 @@ def main() -> int:
         print(f"\n{title}")
         for lines, where in sorted(sizes, reverse=True)[:LONGEST]:
             print(f"{lines:>6}  {where}")
-    if limit is not None and total.lines > limit:
-        print(f"\nThe package has {total.lines:,} lines, more than {limit:,}.", file=sys.stderr)
-        return 1
-    return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -59,7 +59,7 @@ def leaf_bytes(state: State, leaf: int) -> int:
     if state.sketch is not None:
         sketch, records = state.sketch, state.tree.cells
         per_cell += [sketch.sizes, sketch.ends, sketch.medians]
-        blocks = records.work[cells[records.start[cells] >= 0]]
+        blocks = records.size_class[cells[records.start[cells] >= 0]]
         rows = int(sketch.plan[BLOCK_SIZES, blocks].sum())
         n += rows * state.options.n_numeric * sketch.items.itemsize
     n += kind_of(state.model).nbytes(state, leaf)

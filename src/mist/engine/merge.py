@@ -178,7 +178,7 @@ def _merge_leaf(state: State, leaf: int, other: State, other_leaf: int, codes: A
     for code, theirs_cell in zip(wanted.tolist(), theirs.tolist(), strict=True):
         _merge_cell(state, place[code], other, theirs_cell)
     leaves, others = state.tree.leaves, other.tree.leaves
-    for name in ("rows", "weight", "clock"):
+    for name in ("weight_seen", "weight", "n_updates"):
         leaves[name][leaf] += others[name][other_leaf]
     leaves.refresh_at[leaf] = leaves.n_updates[leaf] + 1
     batch = state.candidate_splits.get(leaf)

@@ -180,7 +180,7 @@ def learner(
     row, codes, weights = np.empty((1, 1)), np.empty(1, np.int64), np.empty(1)
     at = handle.layout.address(run, (row, codes, weights, 0, codes, None, None, None))
     context = Handle((at, order, n_numeric, ranks, has_nan, flags))
-    return learn_row.complete.compile(
+    return learn_row.standalone.compile(
         (context.layout.type, _ANY, _ROW, types.int64, types.float64)
     ), context
 
@@ -192,7 +192,7 @@ def predictor(
     row, codes = np.empty((1, 1)), np.empty(1, np.int64)
     at = handle.layout.address(predict_rows, (row, codes, codes, None, True if has_nan else None))
     context = Handle((at, order, n_numeric, ranks, has_nan, flags))
-    return predict_row.complete.compile((context.layout.type, _ANY, _ROW)), context
+    return predict_row.standalone.compile((context.layout.type, _ANY, _ROW)), context
 
 
 def decode_status(done: int) -> tuple[int, int]:

@@ -114,7 +114,7 @@ def _check_labels(model: Any) -> None:
     check_one_kind(known)
     again = Labels()
     again.add(codes, declared)
-    for name in ("classes", "columns"):
+    for name in ("classes", "ranks"):
         _check_equal(getattr(labels, name), getattr(again, name), f"Labels.{name}")
     _check_equal(model.classes_, labels.classes, "classes_")
 
