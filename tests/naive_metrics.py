@@ -1,6 +1,6 @@
 """Slow and obvious twins of the metrics: plain loops over lists."""
 
-from itertools import product
+from itertools import pairwise, product
 from math import isnan
 
 
@@ -142,3 +142,30 @@ def forgetting_from_best(matrix):
         if max(before) > 0:
             drops.append(max(before) - matrix[-1][task])
     return sum(drops) / len(drops)
+
+
+def kappa(y_true, y_pred):
+    n = len(y_true)
+    right = sum(1 for truth, answer in zip(y_true, y_pred, strict=True) if truth == answer) / n
+    chance = sum(y_true.count(label) / n * y_pred.count(label) / n for label in set(y_true))
+    return (right - chance) / (1 - chance) if len({*y_true, *y_pred}) > 1 else float("nan")
+
+
+def kappa_temporal(y_true, y_pred):
+    n = len(y_true)
+    right = sum(1 for truth, answer in zip(y_true, y_pred, strict=True) if truth == answer) / n
+    same = sum(1 for row in range(1, n) if y_true[row] == y_true[row - 1]) / n
+    return (right - same) / (1 - same)
+
+
+def recovery_rows(correct, drifts, window, tolerance=0.02):
+    found = []
+    for start, end in pairwise([*drifts, len(correct)]):
+        level = prequential_accuracy(correct[start + (end - start) // 2 : end])
+        waits = [
+            row - start
+            for row in range(start + window, end + 1)
+            if prequential_accuracy(correct[row - window : row]) >= level - tolerance
+        ]
+        found.append(waits[0] if waits and end - start >= 2 * window else float("nan"))
+    return found

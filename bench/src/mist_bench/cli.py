@@ -29,6 +29,7 @@ class Suite(StrEnum):
     STRESS = "stress"
     REAL = "real"
     UNSEEN = "unseen"
+    DRIFT = "drift"
     ALL = "all"
 
 

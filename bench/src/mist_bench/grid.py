@@ -12,6 +12,8 @@ from mist_bench.suites import PROTOCOLS, SEEDS, SUITES, find_setting
 __all__ = ["check_seeds", "default_methods", "plan"]
 
 _GROUPS = ("ours", "tree", "other")
+_FOLLOWING = ("mist", "mist-g", "mist-forest", "hat", "arf", "no-change")
+"""Methods of the drift suite."""
 _LAST_SEED = 2**32 - 1
 
 
@@ -26,17 +28,22 @@ def default_methods(suite: str) -> list[str]:
     Returns
     -------
     list of str
-        All methods except the ablations; in the quick suite, only those without an extra.
+        All methods except the ablations and no-change; in the quick suite, only those without an
+        extra. In the drift suite ours, two that adapt, and no-change.
 
     Examples
     --------
     >>> "slda" in default_methods("quick"), "arf" in default_methods("quick")
     (True, False)
     """
+    if suite == "drift":
+        return list(_FOLLOWING)
     return [
         name
         for name, method in METHODS.items()
-        if method.group in _GROUPS and not (suite == "quick" and method.needs)
+        if method.group in _GROUPS
+        and name != "no-change"
+        and not (suite == "quick" and method.needs)
     ]
 
 
@@ -52,7 +59,7 @@ def plan(
 
     Parameters
     ----------
-    suite : {"quick", "standard", "stress", "all"}, default="quick"
+    suite : {"quick", "standard", "stress", "real", "unseen", "drift", "all"}, default="quick"
         Source of the methods and data sets that are not named.
     methods : sequence of str or None, default=None
         Keys of `mist_bench.methods.METHODS`.
@@ -71,7 +78,8 @@ def plan(
     Raises
     ------
     ValueError
-        If a name is not known, something is named twice, or there is nothing to run.
+        If a name is not known, something is named twice, there is nothing to run, or a stream in
+        its own order is to be prepared as in the paper.
 
     Examples
     --------
@@ -88,7 +96,10 @@ def plan(
         if name not in METHODS:
             raise unknown_name("method", name, METHODS)
     for name in datasets:
-        find_setting(name)
+        if find_setting(name).order == "natural" and protocol == "paper":
+            raise ValueError(
+                f"{name} keeps its own order, the paper has no such stream: use honest"
+            )
     check_seeds(seeds)
     _check_once("method", methods)
     _check_once("data set", datasets)

@@ -16,7 +16,7 @@ from mist_bench.outcomes import Outcomes, arrange, heading_of
 from mist_bench.plots import Plot, cost_plots, curve_plots, rank_plots, task_plots
 from mist_bench.record import MEASURES, Record, Run
 from mist_bench.result_tables import Table, to_csv, to_latex, to_markdown
-from mist_bench.scores import HEADLINE, scores
+from mist_bench.scores import scores
 from mist_bench.sentences import describe, headline, state, write_hours
 from mist_bench.summary import all_tables, recall_tables
 
@@ -164,7 +164,7 @@ def _render(
     made: datetime | None,
     comparison: Sequence[Table],
 ) -> str:
-    figures = scores(outcomes, HEADLINE)
+    figures = scores(outcomes)
     recalls = recall_tables(outcomes)
     named = {table.name: table for table in tables}
     of_measures = {key: named.get(key.replace("_", "-")) for key in MEASURES}
@@ -177,7 +177,7 @@ def _render(
         nothing=(NOTHING, "failed", "not run"),
         headline=headline(outcomes, figures),
         state=state(outcomes, figures),
-        accuracy=of_measures[HEADLINE],
+        accuracy=of_measures[figures.measure],
         ranks=named.get("ranks"),
         rank_plots=rank_plots(figures),
         differences=named.get("differences"),
@@ -185,7 +185,9 @@ def _render(
         costs=[table for key in _COSTS if (table := of_measures[key])],
         hours=write_hours(outcomes),
         measures=[
-            table for key, table in of_measures.items() if table and key not in (HEADLINE, *_COSTS)
+            table
+            for key, table in of_measures.items()
+            if table and key not in (figures.measure, *_COSTS)
         ],
         datasets=named["data-sets"],
         sections=[

@@ -135,6 +135,12 @@ _ALL: Mapping[str, Method] = {
         "Chan, Golub and LeVeque, Updating Formulae and a Pairwise Algorithm for Computing "
         "Sample Variances, COMPSTAT 1982",
     ),
+    "no-change": _other(
+        "No change",
+        "NoChange",
+        "Zliobaite, Bifet, Read, Pfahringer and Holmes, Evaluation methods and decision theory for "
+        "classification of streaming data with temporal dependence, Machine Learning 98, 2015",
+    ),
 }
 
 

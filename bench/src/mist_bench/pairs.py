@@ -11,7 +11,7 @@ from mist_bench.cells import NOTHING, find_rules, write_figure
 from mist_bench.outcomes import Cell, Outcomes, group_of, known, title_of
 from mist_bench.record import MEASURES
 from mist_bench.result_tables import Table
-from mist_bench.scores import HEADLINE
+from mist_bench.scores import headline_of
 
 __all__ = ["pair_tables"]
 
@@ -20,7 +20,7 @@ def pair_tables(
     outcomes: Outcomes,
     *,
     reference: str | None = None,
-    measure: str = HEADLINE,
+    measure: str | None = None,
     level: float = 0.95,
 ) -> list[Table]:
     """Return the table of differences between each method and a reference method.
@@ -33,8 +33,8 @@ def pair_tables(
         Key of the method that the others are compared with. None means MIST-G, or, if it is not
         in the grid, the first of ours, else the first of all. A method picked for its
         results would look better than it is.
-    measure : str, default="final_accuracy"
-        A key of `mist_bench.MEASURES`.
+    measure : str or None, default=None
+        A key of `mist_bench.MEASURES`; None for that of `mist_bench.scores.headline_of`.
     level : float, default=0.95
         Nominal coverage of the bootstrap intervals.
 
@@ -61,6 +61,7 @@ def pair_tables(
     >>> pair_tables(outcomes)[0].rows
     (('NCM', '-0.040', '-0.050', '-0.030', '2', '0/0/1'),)
     """
+    measure = headline_of(outcomes) if measure is None else measure
     if reference is None:
         reference = _default_reference(outcomes.methods)
     elif reference not in outcomes.methods:

@@ -14,7 +14,7 @@ from mist_bench.inventory import shape_of
 from mist_bench.outcomes import Outcomes, group_of, heading_of, known, title_of
 from mist_bench.ranks import critical_difference, friedman
 from mist_bench.record import MEASURES
-from mist_bench.scores import HEADLINE, Scores, ranks_of
+from mist_bench.scores import Scores, headline_of, ranks_of
 from mist_bench.sentences import plural
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def rank_plots(figures: Scores) -> list[Plot]:
     Parameters
     ----------
     figures : Scores
-        Means of the final accuracy without gaps.
+        Means of the measure of the ranks without gaps.
 
     Returns
     -------
@@ -62,7 +62,7 @@ def rank_plots(figures: Scores) -> list[Plot]:
     Examples
     --------
     >>> matrix = np.array([[0.9, 0.8], [0.7, 0.6]])
-    >>> rank_plots(Scores(HEADLINE, ("slda", "ncm"), ("wine", "iris"), matrix, ()))[0].title
+    >>> rank_plots(Scores("final_accuracy", ("slda", "ncm"), ("wine", "iris"), matrix, ()))[0].title
     'Mean ranks and critical difference'
     """
     if len(figures.methods) < 2 or len(figures.datasets) < 2:
@@ -74,6 +74,7 @@ def rank_plots(figures: Scores) -> list[Plot]:
     difference = critical_difference(len(titles), len(figures.datasets))
     statistic, p = friedman(np.round(figures.matrix, 12))
     order = np.argsort(ranks, kind="stable")
+    what = MEASURES[figures.measure].title
     listed = ", ".join(f"{titles[i]} {ranks[i]:.2f}" for i in order)
     chance = "p < 0.001" if p < 0.001 else f"p = {p:.3f}"
     return [
@@ -82,10 +83,10 @@ def rank_plots(figures: Scores) -> list[Plot]:
             embed(
                 ranks_svg(titles, ranks, difference),
                 "ranks",
-                f"Critical-difference plot of mean ranks on final accuracy: {listed}. "
+                f"Critical-difference plot of mean ranks on {what}: {listed}. "
                 f"The critical difference is {difference:.2f}.",
             ),
-            f"Mean rank on final accuracy over {len(figures.datasets)} data sets, the best at the "
+            f"Mean rank on {what} over {len(figures.datasets)} data sets, the best at the "
             "left. Methods that share a bar do not differ at the 5 % level (Nemenyi test). "
             f"Friedman test in the form of Iman and Davenport: F = {statistic:.2f}, {chance}.",
         )
@@ -100,7 +101,7 @@ def cost_plots(outcomes: Outcomes, figures: Scores) -> list[Plot]:
     outcomes : Outcomes
         The grid.
     figures : Scores
-        Means of the final accuracy without gaps.
+        Means of the measure of the ranks without gaps.
 
     Returns
     -------
@@ -147,8 +148,8 @@ def cost_plots(outcomes: Outcomes, figures: Scores) -> list[Plot]:
             embed(
                 costs_svg(points),
                 "costs",
-                "Scatter plots of mean final accuracy against the size of the model and against "
-                f"rows per second, methods at the front filled: {listed}.",
+                f"Scatter plots of mean {MEASURES[figures.measure].title} against the size of the "
+                f"model and against rows per second, methods at the front filled: {listed}.",
             ),
             f"Means over {plural(len(figures.datasets), 'data set')}. Filled: methods that no "
             "other beats in accuracy and cost at once.",
@@ -199,7 +200,8 @@ def curve_plots(outcomes: Outcomes, dataset: str, prefix: str) -> list[Plot]:
     borders, moved = _borders(outcomes, dataset)
     n_rows = shape_of(outcomes, dataset).get("rows")
     window = f"{window_length(n_rows):,} " if n_rows else ""
-    ends = "Dotted lines: ends of tasks" + (", at their mean over seeds." if moved else ".")
+    lines = "drifts" if "drifts" in shape_of(outcomes, dataset) else "ends of tasks"
+    ends = f"Dotted lines: {lines}" + (", at their mean over seeds." if moved else ".")
     kinds = (
         (
             "Prequential accuracy over the stream",
@@ -251,8 +253,9 @@ def curve_plots(outcomes: Outcomes, dataset: str, prefix: str) -> list[Plot]:
 
 def _choose(outcomes: Outcomes, dataset: str) -> tuple[list[str], str]:
     """Methods whose curves are drawn, and a sentence on those left out."""
+    headline = headline_of(outcomes)
     means = {
-        method: fmean(cell.values(HEADLINE) or [0.0])
+        method: fmean(cell.values(headline) or [0.0])
         for method in outcomes.methods
         if (cell := outcomes.cell(method, dataset)).done
     }

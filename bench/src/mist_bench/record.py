@@ -64,6 +64,10 @@ MEASURES: Mapping[str, Measure] = {
     "backward_transfer": Measure("backward transfer", "high"),
     "anytime_accuracy": Measure("anytime accuracy", "high"),
     "prequential_accuracy": Measure("prequential accuracy", "high"),
+    "kappa": Measure("kappa", "high"),
+    "kappa_temporal": Measure("kappa-temporal", "high"),
+    "prequential_recall": Measure("mean class recall, prequential", "high"),
+    "recovery_rows": Measure("rows until recovered from a drift", None, ",.0f"),
     "leaves": Measure("leaves", None, ",.1f"),
     "splits": Measure("splits", None, ",.1f"),
     "depth": Measure("depth", None, ".1f"),
@@ -217,7 +221,8 @@ class Record:
     """``R[i][j]``: accuracy on task j after task i, shape (T, T); None above the diagonal."""
 
     boundaries: Sequence[int] = ()
-    """Training rows up to the end of each task."""
+    """Training rows up to the end of each task; for a stream in its own order, up to each drift and
+    the end."""
 
     curves: Mapping[str, Sequence[float]] = field(default_factory=dict)
     """Curves over the stream, equally long in groups: ``rows`` and ``windowed_accuracy``,
@@ -228,7 +233,7 @@ class Record:
     """Recall of each class on held-out rows at the end, by the label as text."""
 
     shape: Mapping[str, int] = field(default_factory=dict)
-    """``rows`` learnt, ``held_out`` rows, ``columns``, ``classes`` and ``tasks``."""
+    """``rows`` learnt, ``held_out`` rows, ``columns``, ``classes``, and ``tasks`` or ``drifts``."""
 
     settings: Mapping[str, Any] = field(default_factory=dict)
     """Parameters of the model that are not its defaults."""

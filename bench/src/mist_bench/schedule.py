@@ -162,7 +162,8 @@ def _dataset_of(task: Task) -> str | None:
 
 def _fetch(names: Iterable[str]) -> None:
     """Download missing data sets before several processes do so at once."""
-    for entry in [find_entry(SETTINGS[name].dataset) for name in dict.fromkeys(names)]:
+    tables = [SETTINGS[name].dataset for name in dict.fromkeys(names)]
+    for entry in [find_entry(table) for table in tables if table]:
         if entry.kind == "file" and entry.download is not None and locate(entry) is None:
             with suppress(DatasetError):  # each run on it reports the error
                 download(entry)

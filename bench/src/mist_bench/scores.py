@@ -15,10 +15,13 @@ from mist_bench.ranks import rank
 from mist_bench.record import MEASURES
 from mist_bench.result_tables import Table
 
-__all__ = ["HEADLINE", "Scores", "rank_tables", "ranks_of", "scores"]
+__all__ = ["HEADLINE", "Scores", "headline_of", "rank_tables", "ranks_of", "scores"]
 
 HEADLINE = "final_accuracy"
-"""The measure by which methods are ranked."""
+"""The measure by which methods are ranked on streams of tasks."""
+
+IN_ORDER = "prequential_accuracy"
+"""Likewise on streams in their own order, which have no tasks."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +55,36 @@ class Scores:
         return f"Left out: {'; '.join(self.left_out)}." if self.left_out else ""
 
 
-def scores(outcomes: Outcomes, measure: str = HEADLINE) -> Scores:
+def headline_of(outcomes: Outcomes) -> str:
+    """Choose the measure by which methods are ranked.
+
+    Parameters
+    ----------
+    outcomes : Outcomes
+        The grid.
+
+    Returns
+    -------
+    str
+        ``"prequential_accuracy"`` if no run has a final accuracy but some have a prequential one,
+        else ``"final_accuracy"``.
+
+    Examples
+    --------
+    >>> from mist_bench.outcomes import arrange
+    >>> from mist_bench.record import Record, Run
+    >>> run = Run("sea", "hat", 42, "honest")
+    >>> records = [Record(run, measures={"prequential_accuracy": 0.9})]
+    >>> headline_of(arrange(records, datasets=["sea"], planned=[run]))
+    'prequential_accuracy'
+    """
+    cells = outcomes.cells.values()
+    return next(
+        (key for key in (HEADLINE, IN_ORDER) if any(c.values(key) for c in cells)), HEADLINE
+    )
+
+
+def scores(outcomes: Outcomes, measure: str | None = None) -> Scores:
     """Return means over seeds of the methods and data sets that have no gap.
 
     While there is a gap, the method or data set with the largest share of gaps is left out. Among
@@ -62,8 +94,8 @@ def scores(outcomes: Outcomes, measure: str = HEADLINE) -> Scores:
     ----------
     outcomes : Outcomes
         The grid.
-    measure : str, default="final_accuracy"
-        A key of `mist_bench.MEASURES`.
+    measure : str or None, default=None
+        A key of `mist_bench.MEASURES`; None for that of `headline_of`.
 
     Returns
     -------
@@ -80,6 +112,7 @@ def scores(outcomes: Outcomes, measure: str = HEADLINE) -> Scores:
     >>> scores(outcomes).methods, scores(outcomes).note
     (('mist-g', 'slda'), 'Left out: SQDA (not run on Wine).')
     """
+    measure = headline_of(outcomes) if measure is None else measure
     methods, datasets = list(outcomes.methods), list(outcomes.datasets)
     gaps = {
         (method, dataset)

@@ -9,7 +9,7 @@ from mist_bench.inventory import shape_of
 from mist_bench.outcomes import Outcomes, group_of, heading_of, title_of
 from mist_bench.ranks import cliques, critical_difference
 from mist_bench.record import MEASURES
-from mist_bench.scores import HEADLINE, Scores, ranks_of
+from mist_bench.scores import Scores, ranks_of
 
 __all__ = ["describe", "headline", "plural", "state", "write_hours"]
 
@@ -22,7 +22,7 @@ def headline(outcomes: Outcomes, figures: Scores) -> str:
     outcomes : Outcomes
         The grid.
     figures : Scores
-        Means of the final accuracy without gaps.
+        Means of the measure of the ranks without gaps.
 
     Returns
     -------
@@ -40,27 +40,28 @@ def headline(outcomes: Outcomes, figures: Scores) -> str:
     >>> headline(outcomes, scores(outcomes))
     'SLDA reaches a final accuracy of 0.900 on Wine.'
     """
+    what = MEASURES[figures.measure].title
     if not figures.methods:
-        return "There is no final accuracy to report."
+        return f"There is no {what} to report."
     several = len(figures.datasets) > 1
     where = (
         f"over {len(figures.datasets)} data sets"
         if several
         else f"on {heading_of(figures.datasets[0])}"
     )
-    means = [MEASURES[HEADLINE].write(float(mean)) for mean in figures.matrix.mean(axis=0)]
+    means = [MEASURES[figures.measure].write(float(mean)) for mean in figures.matrix.mean(axis=0)]
     if len(figures.methods) == 1:
-        what = "mean final accuracy" if several else "final accuracy"
-        return f"{title_of(figures.methods[0])} reaches a {what} of {means[0]} {where}."
+        mean = "mean " if several else ""
+        return f"{title_of(figures.methods[0])} reaches a {mean}{what} of {means[0]} {where}."
     ranks = ranks_of(figures).mean(axis=0)
     first = np.flatnonzero(ranks == ranks.min())
     names = " and ".join(title_of(figures.methods[i]) for i in first)
     verb = "rank" if len(first) > 1 else "ranks"
     accuracies = " and ".join(dict.fromkeys(means[i] for i in first))
     how = (
-        f": mean rank {ranks.min():.2f}, mean final accuracy {accuracies}."
+        f": mean rank {ranks.min():.2f}, mean {what} {accuracies}."
         if several
-        else f" with a final accuracy of {accuracies}."
+        else f" with a {what} of {accuracies}."
     )
     sentence = f"{names} {verb} first of {len(figures.methods)} methods {where}{how}"
     if outcomes.n_missing:
@@ -97,7 +98,7 @@ def state(outcomes: Outcomes, figures: Scores) -> str:
     outcomes : Outcomes
         The grid.
     figures : Scores
-        Means of the final accuracy without gaps.
+        Means of the measure of the ranks without gaps.
 
     Returns
     -------
@@ -161,9 +162,12 @@ def describe(outcomes: Outcomes, dataset: str) -> str:
     shape = shape_of(outcomes, dataset)
     if not shape:
         return "No run went through."
+    if "drifts" in shape:
+        how = f"in their own order, {plural(shape['drifts'], 'known drift')}"
+    else:
+        how = f"in {plural(shape['tasks'], 'task')}"
     return (
-        f"{plural(shape['classes'], 'class')} "
-        f"in {plural(shape['tasks'], 'task')}, {plural(shape['columns'], 'column')}; "
+        f"{plural(shape['classes'], 'class')} {how}, {plural(shape['columns'], 'column')}; "
         f"{shape['rows']:,} rows learnt, {shape['held_out']:,} held out."
     )
 

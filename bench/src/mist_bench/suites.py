@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Literal
 
 from mist.evaluation.protocol import PROTOCOLS
 from mist.presets import check_known, unknown_name
 from mist.variants import Variants, entitle
 from mist_bench.methods import Method
 
-__all__ = ["PROTOCOLS", "SEEDS", "SETTINGS", "SUITES", "Setting", "find_setting"]
+if TYPE_CHECKING:
+    from mist_bench.datasets import DriftStream
+
+__all__ = ["PROTOCOLS", "SEEDS", "SETTINGS", "SUITES", "Setting", "find_generator", "find_setting"]
 
 SEEDS = (42, 123, 456, 789, 3330)
 """Seeds of the comparison. No setting is ever chosen on them."""
@@ -34,7 +38,7 @@ class Setting:
     """Heading in tables."""
 
     dataset: str
-    """Name for `mist.datasets.load`."""
+    """Name for `mist.datasets.load`; empty for a generator of streams, which needs no table."""
 
     load: Mapping[str, Any] = field(default_factory=dict)
     """Further arguments of `mist.datasets.load`."""
@@ -61,6 +65,17 @@ class Setting:
 
     changed: Mapping[str, Any] = field(default_factory=dict)
     """Arguments of `mist.datasets.load` of a variant, which override all others."""
+
+    order: Literal["tasks", "natural"] = "tasks"
+    """Whether the rows come in tasks of new classes, or in their own order: that of the file or of
+    the generator."""
+
+    generator: str = ""
+    """Function that makes a stream in its own order, from the table if there is one: its module and
+    name, with a colon between them. `load` and `changed` are then its arguments."""
+
+    first: int | None = None
+    """Number of first rows to use of a table in its own order; None for all."""
 
     def load_options(self, seed: int, protocol: str) -> dict[str, Any]:
         """Arguments of `mist.datasets.load` for a run.
@@ -97,6 +112,9 @@ class Setting:
         dict
             By name.
         """
+        if self.order == "natural":
+            made = {"generator": self.generator} if self.generator else {"first": self.first}
+            return {"order": self.order, **made}
         if protocol == "paper":
             tasks = (
                 {"classes_per_task": self.classes_per_task}
@@ -169,18 +187,83 @@ _SETTINGS: Mapping[str, Setting] = {
 }
 
 
+def _drifting(title: str, function: str, **load: Any) -> Setting:
+    maker = f"mist_bench.datasets:{function}"
+    return Setting(title, "", load, drawn=True, order="natural", generator=maker)
+
+
+def _in_order(title: str, dataset: str, first: int | None = None) -> Setting:
+    return Setting(f"{title}, in order", dataset, order="natural", first=first)
+
+
+def _changing(title: str, dataset: str, kind: str) -> Setting:
+    setting = _drifting(f"{title}, {kind}", "make_changing_classes", kind=kind)
+    return replace(setting, dataset=dataset)
+
+
+_DRIFTING: Mapping[str, Setting] = {
+    "electricity_in_order": _in_order("Electricity", "electricity"),
+    "covertype_in_order": _in_order("Covertype", "covertype", 100_000),
+    "outdoor_in_order": _in_order("Outdoor", "outdoor"),
+    "kddcup99_in_order": _in_order("KDD Cup 99", "kddcup99_10pct", 100_000),
+    "shuttle_in_order": _in_order("Shuttle", "shuttle"),
+    "sea": _drifting("SEA", "make_sea"),
+    "agrawal": _drifting("Agrawal", "make_agrawal"),
+    "led": _drifting("LED", "make_led"),
+    "rbf_moderate": _drifting("RBF, moderate", "make_rbf_drift", speed=1e-4),
+    "rbf_fast": _drifting("RBF, fast", "make_rbf_drift", speed=1e-3),
+    "hyperplane": _drifting("Hyperplane", "make_hyperplane"),
+    "stagger": _drifting("STAGGER", "make_stagger"),
+    "mixed": _drifting("Mixed", "make_mixed"),
+    **{
+        f"{dataset}_{kind}": _changing(title, dataset, kind)
+        for title, dataset in (
+            ("Multimodal", "multimodal"),
+            ("Pendigits", "pendigits"),
+            ("Letter", "letter"),
+        )
+        for kind in ("moved", "swap", "split", "offset", "recur")
+    },
+}
+
+
 def _vary(name: str, setting: Setting, options: Mapping[str, Any]) -> Setting:
-    """A set-up with other arguments of `mist.datasets.load`."""
+    """A set-up with other arguments of `mist.datasets.load` or of its generator."""
     from inspect import signature
 
     from mist.datasets import load
 
-    # The seed is that of the run.
-    check_known(name, options, [*signature(load).parameters.keys() - {"name", "seed"}])
+    make = find_generator(setting) if setting.generator else load
+    # The seed is that of the run, and so is the table.
+    known = signature(make).parameters.keys() - {"name", "seed", "X", "y"}
+    check_known(name, options, [*known])
     return replace(setting, title=entitle(setting.title, options), changed=options)
 
 
-SETTINGS: Mapping[str, Setting] = Variants(_SETTINGS, _vary)
+def find_generator(setting: Setting) -> Callable[..., DriftStream]:
+    """Find the function that makes a stream.
+
+    Parameters
+    ----------
+    setting : Setting
+        A set-up with a generator.
+
+    Returns
+    -------
+    callable
+        The function.
+
+    Examples
+    --------
+    >>> find_generator(SETTINGS["sea"]).__name__
+    'make_sea'
+    """
+    module, _, name = setting.generator.partition(":")
+    function: Callable[..., DriftStream] = getattr(import_module(module), name)
+    return function
+
+
+SETTINGS: Mapping[str, Setting] = Variants({**_SETTINGS, **_DRIFTING}, _vary)
 """Every task set-up by its name on the command line; ``ring+rows=500`` is a variant of one."""
 
 SUITES: Mapping[str, tuple[str, ...]] = {
@@ -220,11 +303,12 @@ SUITES: Mapping[str, tuple[str, ...]] = {
         "satimage",
     ),
     "unseen": ("fashion_mnist", "outdoor", "electricity", "kddcup99_10pct", "isolet_1_5"),
-    "all": tuple(SETTINGS),
+    "drift": tuple(_DRIFTING),
+    "all": tuple(_SETTINGS),
 }
 """The task set-ups of each suite. Quick needs no download; standard are the ten sets of the paper's
 main tables, stress its eight non-Gaussian ones. Real are ten measured sets; unseen are five on
-which no setting was ever chosen."""
+which no setting was ever chosen. Drift are streams in their own order; all are the sets in tasks."""
 
 
 def find_setting(name: str) -> Setting:

@@ -16,13 +16,16 @@ from mist.evaluation import (
     Checkpoint,
     ClassIncrementalStream,
     StreamResult,
+    class_recall,
     iter_evaluate,
+    warm_up,
     windowed_accuracy,
 )
 from mist.evaluation.metrics import window_length
 from mist.variants import is_variant
+from mist_bench.in_order import drift_measures, read_stream
 from mist_bench.methods import METHODS, make
-from mist_bench.record import Experiment, Record, Run, Task
+from mist_bench.record import MEASURES, Experiment, Record, Run, Task
 from mist_bench.suites import SETTINGS
 
 __all__ = ["describe", "perform"]
@@ -101,6 +104,8 @@ def perform(run: Task) -> Record:
 
 
 def _record(run: Run) -> Record:
+    if SETTINGS[run.dataset].order == "natural":
+        return _record_in_order(run)
     options = SETTINGS[run.dataset].stream_options(run.protocol, METHODS[run.method])
     dataset, stream = _stream(run.dataset, run.protocol, run.seed, tuple(options.items()))
     model = make(
@@ -124,16 +129,13 @@ def _record(run: Run) -> Record:
             result = end.value
             break
         _note_growth(growth, now)
-    ends = np.unique(np.linspace(1, stream.n_rows, min(stream.n_rows, _POINTS)).astype(np.int64))
-    windowed = windowed_accuracy(result.correct, window_length(stream.n_rows))[ends - 1]
     return Record(
         run,
         measures=_measures(result),
         accuracy_matrix=result.to_dict()["accuracy_matrix"],
         boundaries=stream.boundaries.tolist(),
         curves={
-            "rows": ends.tolist(),
-            "windowed_accuracy": windowed.round(6).tolist(),
+            **_windowed_curve(result.correct),
             "evaluation_rows": result.evaluations.tolist(),
             "seen_accuracy": result.seen_accuracy.tolist(),
             **growth,
@@ -151,6 +153,65 @@ def _record(run: Run) -> Record:
         },
         settings=describe(run)["model"],
     )
+
+
+def _record_in_order(run: Run) -> Record:
+    """Predict and learn a stream in its own order; test at the end if there are held-out rows."""
+    stream = read_stream(run.dataset, run.seed)
+    (n_rows, n_columns), n_test = stream.X.shape, 0
+    model = make(
+        run.method,
+        seed=run.seed,
+        categorical_features=np.flatnonzero(stream.categorical).tolist(),
+    )
+    compile_seconds = warm_up(model, n_columns)
+    predicted = np.empty(n_rows, dtype=np.int64)
+    growth: dict[str, list[float]] = defaultdict(list)
+    seconds, chunk = 0.0, max(20, n_rows // 100)
+    for start in range(0, n_rows, chunk):
+        part = slice(start, min(start + chunk, n_rows))
+        begin = perf_counter()
+        predicted[part] = model.prequential(stream.X[part], stream.y[part])
+        seconds += perf_counter() - begin
+        _note_growth(growth, Checkpoint(part.stop, n_rows, 0, model))
+    # Nothing was known before the first row, which counts as wrong; no label is below 0.
+    predicted[0] = -1
+    recall: dict[str, float | None] = {}
+    if stream.X_test is not None and stream.y_test is not None:
+        labels, shares = class_recall(stream.y_test, model.predict(stream.X_test))
+        recall = dict(zip(map(str, labels.tolist()), shares.tolist(), strict=True))
+        n_test = len(stream.y_test)
+    found: dict[str, float] = {
+        **drift_measures(stream, predicted),
+        "mean_class_recall": float(np.mean(list(recall.values()))) if recall else math.nan,
+        "rows_per_second": n_rows / seconds if seconds > 0 else math.nan,
+        "compile_seconds": compile_seconds,
+        "nbytes": float(getattr(model, "nbytes", 0)) or math.nan,
+        **{name: values[-1] for name, values in growth.items() if name in MEASURES},
+    }
+    return Record(
+        run,
+        measures={name: _known(found.get(name, math.nan)) for name in MEASURES},
+        boundaries=[*stream.drifts.tolist(), n_rows],
+        curves={**_windowed_curve(predicted == stream.y), **growth},
+        recall=recall,
+        shape={
+            "rows": n_rows,
+            "held_out": n_test,
+            "columns": n_columns,
+            "classes": len(np.unique(stream.y)),
+            "drifts": len(stream.drifts),
+        },
+        settings=describe(run)["model"],
+    )
+
+
+def _windowed_curve(correct: NDArray[np.bool_]) -> dict[str, list[float]]:
+    """Points of the curve of prequential accuracy."""
+    n_rows = len(correct)
+    ends = np.unique(np.linspace(1, n_rows, min(n_rows, _POINTS)).astype(np.int64))
+    windowed = windowed_accuracy(correct, window_length(n_rows))[ends - 1]
+    return {"rows": ends.tolist(), "windowed_accuracy": windowed.round(6).tolist()}
 
 
 def _note_growth(growth: dict[str, list[float]], now: Checkpoint) -> None:
@@ -188,6 +249,7 @@ def _measures(result: StreamResult) -> dict[str, float | None]:
         *("learn_rows_per_second", "predict_rows_per_second", "compile_seconds"),
     )
     return {
+        **dict.fromkeys(MEASURES),
         **{name: _known(getattr(result, name)) for name in plain},
         **{
             name: _known(float(values[-1])) if has_leaves else None for name, values in tree.items()

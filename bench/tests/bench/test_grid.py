@@ -9,7 +9,7 @@ from mist.datasets.loading import _check_options
 from mist.evaluation import ClassIncrementalStream
 from mist_bench import SEEDS, SETTINGS, SUITES, Run, default_methods, plan
 from mist_bench.methods import METHODS
-from mist_bench.suites import PROTOCOLS, find_setting
+from mist_bench.suites import PROTOCOLS, find_generator, find_setting
 
 STREAM_OPTIONS = set(inspect.signature(ClassIncrementalStream).parameters)
 LOAD_OPTIONS = set(inspect.signature(load).parameters)
@@ -41,6 +41,9 @@ def test_default_methods():
     for suite in SUITES:
         groups = {METHODS[name].group for name in default_methods(suite)}
         assert groups == {"ours", "tree", "other"}
+        assert ("no-change" in default_methods(suite)) == (suite == "drift")
+    ours = ["mist", "mist-g", "mist-forest"]
+    assert default_methods("drift") == [*ours, "hat", "arf", "no-change"]
     assert not any(METHODS[name].needs for name in default_methods("quick"))
     assert set(default_methods("standard")) - set(default_methods("quick")) == {
         name for name, method in METHODS.items() if method.needs
@@ -69,7 +72,38 @@ def test_a_wrong_plan(options, message):
         plan(**options)
 
 
-@pytest.mark.parametrize("name", SETTINGS)
+def test_streams_in_their_own_order_are_not_prepared_as_in_the_paper():
+    with pytest.raises(ValueError, match=r"sea keeps its own order.*use honest"):
+        plan(datasets=["iris", "sea"], protocol="paper")
+
+
+@pytest.mark.parametrize("name", SUITES["drift"])
+def test_streams_in_their_own_order_have_a_table_or_a_generator(name):
+    setting = find_setting(name)
+    assert setting.dataset or setting.generator
+    if setting.dataset:
+        find_entry(setting.dataset)
+    options = setting.load_options(5, "honest")
+    if setting.generator:
+        assert options.pop("seed") == 5
+        assert set(options) <= set(inspect.signature(find_generator(setting)).parameters)
+    else:
+        assert options == {}
+    stream = setting.stream_options("honest", METHODS["ncm"])
+    assert stream["order"] == "natural"
+    assert stream == setting.stream_options("honest", METHODS["mist"])
+
+
+def test_variants_of_generators_have_their_options():
+    assert SETTINGS["sea+noise=0.2"].title == "SEA, noise=0.2"
+    assert SETTINGS["sea+noise=0.2"].load_options(3, "honest") == {"noise": 0.2, "seed": 3}
+    assert SETTINGS["letter_moved+classes_per_task=3"].changed == {"classes_per_task": 3}
+    for name in ("sea+seed=1", "sea+rows=10", "letter_moved+X=1", "electricity_in_order+noise=1"):
+        with pytest.raises(ValueError, match="no option of"):
+            SETTINGS[name]
+
+
+@pytest.mark.parametrize("name", SUITES["all"])
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 def test_every_setting_names_a_set_and_options_that_apply(name, protocol):
     setting = find_setting(name)
@@ -94,7 +128,10 @@ def test_every_setting_names_a_set_and_options_that_apply(name, protocol):
 
 def test_settings_have_titles_of_their_own_and_classes_enough():
     assert len({setting.title for setting in SETTINGS.values()}) == len(SETTINGS)
-    for name, setting in SETTINGS.items():
+    for name in SUITES["drift"]:
+        assert re.fullmatch(r"[a-z0-9_]+", name)
+    for name in SUITES["all"]:
+        setting = SETTINGS[name]
         classes = 6 if name == "hapt" else find_entry(setting.dataset).n_classes
         assert classes // setting.classes_per_task >= 2
         if setting.paper_tasks is not None:
@@ -141,8 +178,10 @@ def test_suites():
             "satimage",
         ),
         "unseen": ("fashion_mnist", "outdoor", "electricity", "kddcup99_10pct", "isolet_1_5"),
-        "all": tuple(SETTINGS),
+        "drift": tuple(name for name in SETTINGS if SETTINGS[name].order == "natural"),
+        "all": tuple(name for name in SETTINGS if SETTINGS[name].order == "tasks"),
     }
+    assert len(SUITES["drift"]) == 28
     for names in SUITES.values():
         assert len(set(names)) == len(names)
         assert set(names) <= set(SETTINGS)

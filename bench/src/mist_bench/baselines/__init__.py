@@ -9,13 +9,19 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from mist_bench.baselines.no_change import NoChange
     from mist_bench.baselines.pec import PEC
     from mist_bench.baselines.random_features import RandomFeatureRLS
     from mist_bench.baselines.river_trees import RiverClassifier
 
-_HOMES = {"PEC": "pec", "RandomFeatureRLS": "random_features", "RiverClassifier": "river_trees"}
+_HOMES = {
+    "NoChange": "no_change",
+    "PEC": "pec",
+    "RandomFeatureRLS": "random_features",
+    "RiverClassifier": "river_trees",
+}
 
-__all__ = ["PEC", "RandomFeatureRLS", "RiverClassifier"]
+__all__ = ["PEC", "NoChange", "RandomFeatureRLS", "RiverClassifier"]
 
 
 def __getattr__(name: str) -> Any:

@@ -1,5 +1,8 @@
-"""Generators of the paper's stress tests, and of its streams with skewed features or outliers."""
+"""Generators of the paper's stress tests, of its skewed features, and of streams that drift."""
 
+from mist_bench.datasets.changing import make_changing_classes
+from mist_bench.datasets.concepts import make_agrawal, make_led, make_mixed, make_stagger
+from mist_bench.datasets.drifting import DriftStream, make_hyperplane, make_rbf_drift, make_sea
 from mist_bench.datasets.marginals import (
     make_exponential,
     make_lognormal,
@@ -17,15 +20,24 @@ from mist_bench.datasets.stress import (
 )
 
 __all__ = [
+    "DriftStream",
+    "make_agrawal",
     "make_angular_sectors",
     "make_antipodal",
+    "make_changing_classes",
     "make_concept_drift",
     "make_exponential",
     "make_heavy_tail",
+    "make_hyperplane",
+    "make_led",
     "make_lognormal",
+    "make_mixed",
     "make_noisy_features",
     "make_outliers",
     "make_pareto",
+    "make_rbf_drift",
     "make_ring",
+    "make_sea",
     "make_skewed",
+    "make_stagger",
 ]
