@@ -308,7 +308,8 @@ SUITES: Mapping[str, tuple[str, ...]] = {
 }
 """The task set-ups of each suite. Quick needs no download; standard are the ten sets of the paper's
 main tables, stress its eight non-Gaussian ones. Real are ten measured sets; unseen are five on
-which no setting was ever chosen. Drift are streams in their own order; all are the sets in tasks."""
+which no setting was ever chosen. Drift are streams in their own order; all are the sets in
+tasks."""
 
 
 def find_setting(name: str) -> Setting:
