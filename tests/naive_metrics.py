@@ -144,13 +144,6 @@ def forgetting_from_best(matrix):
     return sum(drops) / len(drops)
 
 
-def kappa(y_true, y_pred):
-    n = len(y_true)
-    right = sum(1 for truth, answer in zip(y_true, y_pred, strict=True) if truth == answer) / n
-    chance = sum(y_true.count(label) / n * y_pred.count(label) / n for label in set(y_true))
-    return (right - chance) / (1 - chance) if len({*y_true, *y_pred}) > 1 else float("nan")
-
-
 def kappa_temporal(y_true, y_pred):
     n = len(y_true)
     right = sum(1 for truth, answer in zip(y_true, y_pred, strict=True) if truth == answer) / n

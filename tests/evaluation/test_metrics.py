@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sklearn.metrics import cohen_kappa_score, recall_score
+from sklearn.metrics import recall_score
 
 import naive_metrics as naive
 from mist.evaluation import (
@@ -12,10 +12,7 @@ from mist.evaluation import (
     class_recall,
     fading_accuracy,
     final_accuracy,
-    kappa,
-    kappa_temporal,
     prequential_accuracy,
-    recovery_rows,
     seen_accuracy,
     windowed_accuracy,
 )
@@ -214,71 +211,6 @@ def test_class_recall_equals_its_twin_and_scikit_learn(pairs):
 def test_class_recall_needs_equally_many_labels():
     with pytest.raises(ValueError, match=r"\(2,\) and \(1,\)"):
         class_recall([0, 1], [0])
-
-
-# -- streams that drift ------------------------------------------------------------------------
-
-
-def test_kappa_of_a_confusion_matrix_by_hand():
-    # 20 and 15 right of 50, 25 rows and 30 predictions of "a": p = 0.7, e = (25 30 + 25 20) / 2500.
-    y_true = ["a"] * 25 + ["b"] * 25
-    y_pred = ["a"] * 20 + ["b"] * 5 + ["a"] * 10 + ["b"] * 15
-    assert kappa(y_true, y_pred) == pytest.approx((0.7 - 0.5) / (1 - 0.5))
-    assert kappa(y_true, ["a"] * 50) == 0
-    assert kappa(y_true, y_true) == 1
-    assert np.isnan(kappa(["a", "a"], ["a", "a"]))
-
-
-def test_kappa_temporal_is_zero_for_no_change():
-    y = [0, 0, 1, 1, 1, 0, 2, 2]
-    assert kappa_temporal(y, [-1, *y[:-1]]) == 0
-    assert kappa_temporal(y, y) == 1
-    # No-change is right on 4 of 8 rows, these predictions on 2.
-    assert kappa_temporal(y, [0, 0, 0, 0, 0, 1, 1, 1]) == pytest.approx((2 / 8 - 0.5) / 0.5)
-    assert kappa_temporal([0], [0]) == 1
-
-
-@given(LABELS)
-def test_kappas_equal_their_twins_and_scikit_learn(pairs):
-    y_true, y_pred = map(list, zip(*pairs, strict=True))
-    assert kappa(y_true, y_pred) == pytest.approx(naive.kappa(y_true, y_pred), nan_ok=True)
-    assert kappa_temporal(y_true, y_pred) == pytest.approx(naive.kappa_temporal(y_true, y_pred))
-    if len({*y_true, *y_pred}) > 1:
-        assert kappa(y_true, y_pred) == pytest.approx(cohen_kappa_score(y_true, y_pred))
-
-
-@pytest.mark.parametrize("metric", [kappa, kappa_temporal])
-def test_kappas_need_as_many_labels_as_predictions_and_one_at_least(metric):
-    with pytest.raises(ValueError, match=r"\(2,\) and \(1,\)"):
-        metric([0, 1], [0])
-    with pytest.raises(ValueError, match="not be empty"):
-        metric([], [])
-
-
-def test_recovery_counts_rows_after_the_drift_only():
-    right, wrong = [True], [False]
-    hits = 10 * right + 3 * wrong + 17 * right + 2 * wrong + 2 * right + 26 * right
-    # Rows 13 and 14 are the first two right ones after row 10; the window before it does not count.
-    assert recovery_rows(hits, [10, 30], window=2).tolist() == [5, 4]
-    # Four of five are enough where the level may be missed by a fifth.
-    assert recovery_rows(hits, [10], window=5, tolerance=0.2).tolist() == [7]
-    assert np.isnan(recovery_rows(hits, [10, 30], window=11)).tolist() == [True, False]
-    assert recovery_rows(hits, [], window=2).shape == (0,)
-
-
-@given(HITS, st.sets(st.integers(1, 59)), st.integers(1, 12), st.floats(0, 0.5))
-def test_recovery_equals_its_twin(correct, drawn, window, tolerance):
-    drifts = sorted(row for row in drawn if row < len(correct))
-    rows = recovery_rows(correct, drifts, window, tolerance)
-    assert rows == pytest.approx(
-        naive.recovery_rows(correct, drifts, window, tolerance), nan_ok=True
-    )
-
-
-@pytest.mark.parametrize("drifts", [[0], [2, 2], [3, 1], [4]])
-def test_drifts_are_ascending_rows_of_the_stream(drifts):
-    with pytest.raises(ValueError, match="ascending row numbers from 1 to 3"):
-        recovery_rows([True] * 4, drifts, window=1)
 
 
 # -- classes seen so far -----------------------------------------------------------------------

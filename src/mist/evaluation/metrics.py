@@ -11,7 +11,7 @@ accuracy of a task minus its last (our negated backward transfer), not its best 
 CapyMOA's backward transfer averages ``R[i, j] - R[j, j]`` over all i > j, not over the last row.
 """
 
-from itertools import accumulate, pairwise
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -369,139 +369,15 @@ def class_recall(y_true: ArrayLike, y_pred: ArrayLike) -> tuple[NDArray[Any], ND
     >>> class_recall(["a", "a", "b"], ["a", "b", "b"])
     (array(['a', 'b'], dtype='<U1'), array([0.5, 1. ]))
     """
-    truth, answer = _label_pairs(y_true, y_pred)
-    classes, code, rows = np.unique(truth, return_inverse=True, return_counts=True)
-    hits = np.bincount(code[truth == answer], minlength=len(classes))
-    return classes, hits / rows
-
-
-def kappa(y_true: ArrayLike, y_pred: ArrayLike) -> float:
-    """Return Cohen's kappa: the accuracy beyond that of guesses with the same label frequencies.
-
-    Computes ``(p - e) / (1 - e)`` with the accuracy p and ``e = sum_k P(truth k) P(prediction k)``.
-
-    Parameters
-    ----------
-    y_true, y_pred : array-like of shape (n,)
-        Labels and predictions.
-
-    Returns
-    -------
-    float
-        At most 1; NaN if both hold the same label only.
-
-    Raises
-    ------
-    ValueError
-        If the two differ in shape, are empty or are not one-dimensional.
-
-    Examples
-    --------
-    >>> from mist.evaluation import kappa
-    >>> kappa(["a", "a", "b", "b"], ["a", "a", "b", "a"])
-    0.5
-    """
-    truth, answer = _label_pairs(y_true, y_pred)
-    accuracy = prequential_accuracy(truth == answer)
-    labels, codes = np.unique(np.concatenate([truth, answer]), return_inverse=True)
-    shares = [np.bincount(half, minlength=len(labels)) for half in np.split(codes, 2)]
-    chance = float(shares[0] @ shares[1]) / len(truth) ** 2
-    return _beyond(accuracy, chance)
-
-
-def kappa_temporal(y_true: ArrayLike, y_pred: ArrayLike) -> float:
-    """Return the accuracy beyond that of the no-change prediction, the label of the row before.
-
-    As `kappa`, with e the accuracy of no-change, for which the first row counts as wrong
-    (Zliobaite et al., Machine Learning 98, 2015).
-
-    Parameters
-    ----------
-    y_true, y_pred : array-like of shape (n,)
-        Labels and predictions in stream order.
-
-    Returns
-    -------
-    float
-        At most 1; below 0 if no-change is better.
-
-    Raises
-    ------
-    ValueError
-        If the two differ in shape, are empty or are not one-dimensional.
-
-    Examples
-    --------
-    >>> from mist.evaluation import kappa_temporal
-    >>> kappa_temporal(["a", "a", "b", "b"], ["a", "a", "b", "a"])
-    0.5
-    """
-    truth, answer = _label_pairs(y_true, y_pred)
-    unchanged = float(np.sum(truth[1:] == truth[:-1]))
-    return _beyond(prequential_accuracy(truth == answer), unchanged / len(truth))
-
-
-def recovery_rows(
-    correct: ArrayLike, drifts: ArrayLike, window: int, tolerance: float = 0.02
-) -> NDArray[np.float64]:
-    """Return how many rows after each drift the windowed accuracy is back at its later level.
-
-    The later level is the accuracy over the second half of the rows up to the next drift. The
-    window has only rows after the drift, so the smallest result is `window`.
-
-    Parameters
-    ----------
-    correct : array-like of bool, shape (n,)
-        Hits, one per row.
-    drifts : array-like of int, shape (D,)
-        Numbers of the first rows of new concepts, ascending, from 1 to n - 1.
-    window : int
-        Number of rows, at least 1.
-    tolerance : float, default=0.02
-        How far the windowed accuracy may be below the later level.
-
-    Returns
-    -------
-    ndarray of float64, shape (D,)
-        Rows; NaN where fewer than two windows are between drifts, or no window reaches the level.
-
-    Raises
-    ------
-    ValueError
-        If `correct` is empty or not one-dimensional, or `window` or `drifts` are out of range.
-
-    Examples
-    --------
-    >>> from mist.evaluation import recovery_rows
-    >>> recovery_rows([True, True, False, False, True, True, True, True], drifts=[2], window=2)
-    array([4.])
-    """
-    hits = _hits(correct)
-    ends = np.append(np.asarray(drifts, dtype=np.int64), len(hits))
-    if (np.diff(ends, prepend=0) <= 0).any():
-        raise ValueError(f"drifts must be ascending row numbers from 1 to {len(hits) - 1}")
-    rows = np.full(len(ends) - 1, np.nan)
-    for number, (start, end) in enumerate(pairwise(ends)):
-        own = hits[start:end]
-        level = own[len(own) // 2 :].mean()
-        back = windowed_accuracy(own, window)[window - 1 :] >= level - tolerance
-        if len(own) >= 2 * window and back.any():
-            rows[number] = window + back.argmax()
-    return rows
-
-
-def _label_pairs(y_true: ArrayLike, y_pred: ArrayLike) -> tuple[NDArray[Any], NDArray[Any]]:
     truth, answer = np.asarray(y_true), np.asarray(y_pred)
     if truth.ndim != 1 or truth.shape != answer.shape:
         raise ValueError(
             "y_true and y_pred must hold one label per row and have equal lengths, "
             f"got shapes {truth.shape} and {answer.shape}"
         )
-    return truth, answer
-
-
-def _beyond(accuracy: float, chance: float) -> float:
-    return (accuracy - chance) / (1 - chance) if chance < 1 else float("nan")
+    classes, code, rows = np.unique(truth, return_inverse=True, return_counts=True)
+    hits = np.bincount(code[truth == answer], minlength=len(classes))
+    return classes, hits / rows
 
 
 def _square(accuracy_matrix: ArrayLike) -> NDArray[np.float64]:
