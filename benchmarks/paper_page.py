@@ -14,8 +14,8 @@ from pathlib import Path
 from mist.files import write_text
 from mist.report.style import style, to_svg
 from mist_bench.store import read_records
-from mist_paper.catalogue import ITEMS, plan_of
 from mist_paper.exhibit import Scope
+from mist_paper.items import ITEMS, plan_of
 from mist_paper.report import INTRO, to_page
 
 HEAD = """# The paper, run again: tables and figures

@@ -6,8 +6,8 @@ from typer.testing import CliRunner
 from mist.cli import app
 from mist_bench.record import Record
 from mist_bench.store import write_record
-from mist_paper.catalogue import ITEMS, plan_of
 from mist_paper.exhibit import Scope
+from mist_paper.items import ITEMS, plan_of
 
 RUNNER = CliRunner()
 

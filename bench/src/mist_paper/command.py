@@ -19,8 +19,8 @@ from mist_bench.methods import METHODS
 from mist_bench.record import Run, Task
 from mist_bench.result_tables import to_rich
 from mist_bench.store import path_of, read_records
-from mist_paper.catalogue import GROUPS, ITEMS, choose, plan_of
 from mist_paper.exhibit import Scope
+from mist_paper.items import GROUPS, ITEMS, choose, plan_of
 from mist_paper.report import count_tables, write_report
 
 __all__ = ["PaperOptions", "list_items", "paper"]

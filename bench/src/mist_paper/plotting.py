@@ -47,7 +47,7 @@ def plot_panel(
     --------
     >>> from matplotlib.figure import Figure
     >>> from mist_bench.record import Record
-    >>> from mist_paper.catalogue import ITEMS
+    >>> from mist_paper.items import ITEMS
     >>> from mist_paper.exhibit import Scope
     >>> item, scope = ITEMS["truncation"], Scope.quick()
     >>> few = [each for each in item.plan(scope) if "moment_errors" in each.function][:2]

@@ -9,9 +9,9 @@ from mist_bench.methods import METHODS
 from mist_bench.record import Experiment, Record, Run
 from mist_bench.result_tables import to_latex, to_markdown
 from mist_bench.suites import SETTINGS
-from mist_paper.catalogue import GROUPS, ITEMS, choose, plan_of
 from mist_paper.comparison import Comparison
 from mist_paper.exhibit import Scope
+from mist_paper.items import GROUPS, ITEMS, choose, plan_of
 from mist_paper.printed import PRINTED, planned
 from mist_paper.values import PAPER_TABLES, cells_of, read_paper
 
