@@ -139,7 +139,7 @@ class TreeView(NamedTuple):
 
 def _has_densities(model: MistClassifier) -> bool:
     if model.leaf == "majority":
-        raise AttributeError("leaf='majority' has no densities: use another leaf, as 'gaussian'")
+        raise AttributeError("leaf='majority' has no densities: use another leaf, such as 'gaussian'")
     return True
 
 
