@@ -1,4 +1,4 @@
-"""A slow and obvious twin of splits on trial: each trial is a copy of the tree with one leaf split.
+"""A slow and obvious twin of candidate splits: copies of the tree with one leaf split.
 
 It shares no code with the package. Nodes are numbered otherwise than in the engine, so both agree
 only while no random bit is drawn: whole weights, and sketches that are never compacted.
@@ -16,7 +16,7 @@ from naive_splits import wealth
 
 
 @dataclass
-class Trial:
+class CandidateSplit:
     """What the tree would be if one leaf had been split."""
 
     tree: NaiveMist
@@ -26,44 +26,44 @@ class Trial:
 
 
 @dataclass
-class Batch:
-    """The trials of one leaf."""
+class CandidateSet:
+    """The candidates of one leaf."""
 
     number: int
     opened: float
     used: set[int]
-    trials: list[Trial]
+    candidates: list[CandidateSplit]
 
 
-class NaiveTrials(NaiveMist):
-    """A tree whose leaves split when trial children have predicted better."""
+class NaiveCandidateSplits(NaiveMist):
+    """A tree whose leaves split when candidate children have predicted better."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self.batches: dict[int, Batch] = {}
+        self.batches: dict[int, CandidateSet] = {}
 
     def learn_row(self, x: Sequence[float], label: Hashable, weight: float = 1.0) -> None:
-        """Let the trials predict the row, and learn it, before the tree does."""
+        """Let the candidates predict the row, and learn it, before the tree does."""
         if weight > 0.0:
             at = self.apply(x)
             before = self.predict_proba(x).get(label, 0.0)
             for leaf, batch in self.batches.items():
-                for trial in batch.trials:
+                for candidate in batch.candidates:
                     if leaf == at:
-                        after = trial.tree.predict_proba(x).get(label, 0.0)
-                        trial.scores.append(after - before)
-                        trial.most = max(trial.most, wealth(trial.scores))
-                    trial.tree.learn_row(x, label, weight)
+                        after = candidate.tree.predict_proba(x).get(label, 0.0)
+                        candidate.scores.append(after - before)
+                        candidate.most = max(candidate.most, wealth(candidate.scores))
+                    candidate.tree.learn_row(x, label, weight)
         super().learn_row(x, label, weight)
 
     def attempt(self, at: int) -> None:
-        """Promote a trial that has earned it, or open the next ones."""
+        """Promote a candidate that has earned it, or open the next ones."""
         leaf, batch = self.nodes[at], self.batches.get(at)
         if batch is not None:
-            needed = len(batch.trials) * batch.number * (batch.number + 1) / self.delta
-            earned = [trial for trial in batch.trials if trial.most > needed]
+            needed = len(batch.candidates) * batch.number * (batch.number + 1) / self.delta
+            earned = [candidate for candidate in batch.candidates if candidate.most > needed]
             if earned:
-                self.promote(at, max(earned, key=lambda trial: wealth(trial.scores)))
+                self.promote(at, max(earned, key=lambda candidate: wealth(candidate.scores)))
                 return
             if leaf.rows - batch.opened < 2 * self.rows_per_split:
                 return
@@ -75,8 +75,8 @@ class NaiveTrials(NaiveMist):
         chosen = sorted(set(cuts) - used, key=lambda j: (-cuts[j][0], j))[:4]
         self.batches.pop(at, None)
         if chosen:
-            trials = [self.split_copy(at, j, cuts[j][1]) for j in chosen]
-            self.batches[at] = Batch(number, leaf.rows, used | set(chosen), trials)
+            candidates = [self.split_copy(at, j, cuts[j][1]) for j in chosen]
+            self.batches[at] = CandidateSet(number, leaf.rows, used | set(chosen), candidates)
 
     def cuts(self, at: int) -> dict[int, tuple[float, float]]:
         """Best gain and cut of every feature that has a gain."""
@@ -92,7 +92,7 @@ class NaiveTrials(NaiveMist):
                     cuts[j] = (score, v)
         return cuts
 
-    def split_copy(self, at: int, j: int, v: float) -> Trial:
+    def split_copy(self, at: int, j: int, v: float) -> CandidateSplit:
         """A copy of this tree, split at one leaf and never again."""
         # The batches are left out of it, and with the options of a plain tree it opens none.
         batches, self.batches = self.batches, {}
@@ -100,17 +100,17 @@ class NaiveTrials(NaiveMist):
         self.batches = batches
         tree.grace_period = math.inf
         tree.split(at, j, v)
-        return Trial(tree, (j, v))
+        return CandidateSplit(tree, (j, v))
 
-    def promote(self, at: int, trial: Trial) -> None:
-        """Take over the two children from a trial."""
+    def promote(self, at: int, candidate: CandidateSplit) -> None:
+        """Take over the two children from a candidate."""
         del self.batches[at]
-        leaf, theirs = self.nodes[at], trial.tree.nodes
+        leaf, theirs = self.nodes[at], candidate.tree.nodes
         left, right = theirs[theirs[at].left], theirs[theirs[at].right]
-        leaf.feature, leaf.threshold = trial.cut
+        leaf.feature, leaf.threshold = candidate.cut
         leaf.left, leaf.right = len(self.nodes), len(self.nodes) + 1
         leaf.cells = {}
         for child in (left, right):
             child.tried = math.floor(child.rows / self.grace_period)
             self.nodes.append(child)
-        self.splits.append((at, self.order[trial.cut[0]], trial.cut[1], self.seen))
+        self.splits.append((at, self.order[candidate.cut[0]], candidate.cut[1], self.seen))

@@ -296,7 +296,7 @@ def test_a_row_is_explained_as_it_is_predicted(here):
         refused(mist("explain", "m.mist", "--row", '{"wide": 1}'), "none of the model's columns")
     mist("run", "rows.jsonl", *command[:-2], "--checkpoint", "c.mist")
     kept = mist("explain", "c.mist", "--row", '{"hot": true, "size": 4.0}')
-    assert kept.stdout.startswith("answer: b"), kept.output
+    assert kept.stdout.startswith("prediction: b"), kept.output
 
 
 def test_save_after_tasks(here):

@@ -139,7 +139,7 @@ class TreeView(NamedTuple):
 
 def _has_densities(model: MistClassifier) -> bool:
     if model.leaf == "majority":
-        raise AttributeError("leaf='majority' has no densities: use another leaf, such as 'gaussian'")
+        raise AttributeError("leaf='majority' has no densities: use another leaf")
     return True
 
 
@@ -234,9 +234,9 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
         the variance pooled over the classes of the leaf. Raise it for classes with few rows. The
         paper gives none.
     class_prior : {"counts", "balanced"}, default="balanced"
-        Probability of a class before the row is looked at. ``"balanced"`` treats all alike and
-        serves the mean recall of classes; ``"counts"``, the paper's, follows their rows so far and
-        serves accuracy.
+        Prior probability of a class, without the values of the row. ``"balanced"`` treats all alike
+        and improves the mean recall of the classes; ``"counts"``, the paper's, follows their rows
+        so far and improves accuracy.
     max_components : int, default=16
         Most Gaussians of a class at a leaf, for ``leaf="mixture"`` and up to 100 numeric columns.
         Lower it to save memory and time. Not in the paper.
@@ -282,8 +282,8 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
     -----
     Learning n rows in one call equals n calls with one row, bit for bit. NaN is a missing value:
     the statistics and the likelihood skip it, and the row follows the child with more mass. A
-    weight of 2 means a second copy of the row (in figures read from sketches up to their error),
-    a weight of 0 that the row is absent.
+    weight of 2 means a second copy of the row (exact except for results from sketches, which are
+    approximate), a weight of 0 that the row is absent.
 
     `set_params` may change options of the split while the model learns. It cannot change options
     that shape the statistics: ``leaf``, ``class_prior``, ``grace_period``, ``sketch_size``,
@@ -292,7 +292,7 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
     ``categorical_features`` and ``random_state`` are read at the first row.
 
     Threads may share a model. Calls that learn run one after another; a call that reads waits for
-    them, so its answer is that of the model between two learning calls.
+    them, so it sees the model between two learning calls.
 
     References
     ----------

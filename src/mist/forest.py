@@ -205,9 +205,9 @@ class MistForest(ClassifierMixin, Saveable, BaseEstimator):
 
     def _take_place(self, fresh: Self) -> None:
         take_over(self, fresh, _LEARNT)
-        self._share_gate()
+        self._share_lock()
 
-    def _share_gate(self) -> None:
+    def _share_lock(self) -> None:
         """Give the trees the lock of the forest, so reading a tree waits while it learns."""
         for tree in getattr(self, "trees_", ()):
             tree._lock = self._lock
@@ -423,7 +423,7 @@ class MistForest(ClassifierMixin, Saveable, BaseEstimator):
         for tree in out.trees_[1:]:
             take_over(tree, out.trees_[0], _KNOWN)
         take_over(out, out.trees_[0], _KNOWN)
-        out._share_gate()
+        out._share_lock()
         out._head = None
         out._masses, out._n_rows = np.zeros(len(self._masses)), 0
         return out
@@ -558,7 +558,7 @@ class MistForest(ClassifierMixin, Saveable, BaseEstimator):
         """Create the trees, each with its own seed, and the discriminant if there is one."""
         seed = seed_of(self.random_state)
         self.trees_ = [self.new_tree() for _ in range(self.n_trees)]
-        self._share_gate()
+        self._share_lock()
         for number, tree in enumerate(self.trees_):
             tree.random_state = int(draw(seed, TREES, number, 0, 0)) >> 1
         self._head: RandomFeatureHead | None = None
@@ -854,7 +854,7 @@ class MistForest(ClassifierMixin, Saveable, BaseEstimator):
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
-        self._share_gate()
+        self._share_lock()
 
     def _check_loaded(self) -> None:
         from mist.persistence.validate import check_forest

@@ -1,11 +1,11 @@
-"""What other installed packages add to this one, declared by entry points of four groups.
+"""Extensions from other installed packages, declared by entry points of four groups.
 
 - ``mist.commands``: a `typer.Typer` with one command, which runs as ``mist NAME``
 - ``mist.presets``: a mapping of names to `mist.presets.Preset`, for ``mist run --model``
 - ``mist.datasets``: an iterable of `mist.datasets.Entry`, for `mist.datasets.load`
-- ``mist.classes``: a class that files of models may hold, by its name in them
+- ``mist.classes``: a class that model files may contain, by its name in them
 
-Nothing is imported before it is asked for.
+Nothing is imported until it is used.
 """
 
 from __future__ import annotations

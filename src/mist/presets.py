@@ -279,7 +279,7 @@ def make_model(
     >>> make_model("mist-g+inheritance=None", seed=7).inheritance is None
     True
     """
-    preset = find_preset(name) if isinstance(name, str) else name
+    preset = name if isinstance(name, Preset) else find_preset(name)
     from mist.classifier import MistClassifier  # compiled code: imported only when needed
 
     tree = MistClassifier(

@@ -16,7 +16,7 @@ from mist.engine import candidate_splits
 from mist.engine.inheritance import split_leaf
 from mist.engine.leaf_copy import one_leaf_state
 from mist.engine.state import State
-from naive_candidate_splits import NaiveTrials
+from naive_candidate_splits import NaiveCandidateSplits
 from published import paper_tree
 
 NAN = np.nan
@@ -77,7 +77,7 @@ def test_a_leaf_that_needs_no_split_keeps_its_level():
 
 
 def fair_game(rng: np.random.Generator, delta: float, leaf: int = 0) -> bool:
-    """Whether one of four trials of three batches is ever promoted though none is better."""
+    """Whether one of four candidates of three sets is ever promoted though none is better."""
     for number in (1, 2, 3):
         batch = candidate_splits.CandidateSet(
             number, 0.0, np.zeros(4, bool), tuple(no_state_trial() for _ in range(4))
@@ -99,7 +99,7 @@ def test_a_fair_game_is_won_with_a_probability_of_delta_at_most_over_all_batches
     rng = np.random.default_rng(0)
     delta, runs = 0.3, 400
     won = sum(fair_game(rng, delta) for _ in range(runs))
-    # The bound is not idle either: a threshold that forgot trials or batches would be passed.
+    # The bound is not idle either: a threshold that forgot candidates or batches would be passed.
     assert 0.15 * delta * runs < won <= binom.ppf(0.999, runs, delta)
 
 
@@ -112,7 +112,7 @@ def test_the_richest_of_those_that_ever_had_enough_wins():
     )
     assert (
         candidate_splits.winner(batch, 0.1) is batch.candidates[0]
-    )  # needed: 2 trials * 1 * 2 / 0.1 = 40
+    )  # needed: 2 candidates * 1 * 2 / 0.1 = 40
     assert candidate_splits.winner(batch, 2 * 2 / 60.0) is batch.candidates[1]
     assert candidate_splits.winner(batch, 2 * 2 / 58.0) is batch.candidates[0]
     assert candidate_splits.winner(batch._replace(number=2), 0.1) is None
@@ -139,7 +139,7 @@ def test_engine_and_twin_agree(seed):
         "delta": 0.5,
         "split_test": "eprocess",
     }
-    twin, model = NaiveTrials("gaussian", **options), paper_tree("gaussian", **options)
+    twin, model = NaiveCandidateSplits("gaussian", **options), paper_tree("gaussian", **options)
     learn_in_cuts(model, X, y, weights, [1, 60, 7])
     for x, label, weight in zip(X.tolist(), y.tolist(), weights.tolist(), strict=True):
         twin.learn_row(x, label, weight)
@@ -196,7 +196,7 @@ def test_foretelling_learns_the_same_and_foretells_the_same():
         again.partial_fit(X[[i]], y[[i]])
 
 
-def test_memory_that_must_not_be_written_to_is_copied_with_the_trials():
+def test_memory_that_must_not_be_written_to_is_copied_with_the_candidates():
     X, y = noise_rows(400)
     model = model_of().partial_fit(X[:200], y[:200])
 
@@ -261,7 +261,7 @@ def test_a_transplanted_leaf_goes_on_as_the_original_does(leaf, holes):
 # --- options ------------------------------------------------------------------------------------
 
 
-def test_trials_end_with_the_limit_of_leaves_and_with_another_test():
+def test_candidates_end_with_the_limit_of_leaves_and_with_another_test():
     X, y = xor_rows(900)
     model = model_of(max_leaves=2).partial_fit(X, y)
     assert model.n_leaves_ == 2
@@ -289,7 +289,7 @@ def test_the_next_columns_follow_and_a_round_begins_anew():
     assert sorted(seen[2] + seen[3]) == list(range(6))
 
 
-def test_new_columns_come_to_the_trials_as_well():
+def test_new_columns_come_to_the_candidates_as_well():
     X, y = noise_rows(200)
     model = model_of()
     for x, label in zip(X[:60].tolist(), y.tolist(), strict=False):

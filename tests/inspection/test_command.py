@@ -34,7 +34,7 @@ def test_a_row_by_name_is_explained(saved):
     assert done.exit_code == 0, done.output
     expected = model.explain({"size": 9.0, "hue=blue": 0.0, "hue=red": 1.0}, top=3)
     assert done.output == f"{expected}\n"
-    assert done.output.startswith("answer: large")
+    assert done.output.startswith("prediction: large")
     assert asked(path, "--row", "[9, 0, 1]").output == done.output
 
 
@@ -59,7 +59,7 @@ def test_a_pipeline_encodes_the_row_itself(tmp_path):
         x = line.encoder_.transform_one({"size": 9.0 if hue else 1.0, "hue": hue})
         done = asked(tmp_path / "line.mist", "--csv", tmp_path / "rows.csv", "--line", line_number)
         assert done.output == f"{line.model_.explain(x, top=3)}\n"
-    assert asked(tmp_path / "line.mist", "--row", '[9, "NA"]').output.startswith("answer: 1")
+    assert asked(tmp_path / "line.mist", "--row", '[9, "NA"]').output.startswith("prediction: 1")
     for row, message in (
         ('{"size": "big"}', "column 'size': 'big' is not a number"),
         ('{"id": 3}', "none of the model's columns"),

@@ -239,11 +239,11 @@ def test_an_explanation_reads_as_text():
     told = tiny().partial_fit([[2.0, 1.0], [3.0, 1.0], [4.0, 0.0]], ["dry", "dry", "soaked"])
     lines = str(told.explain([math.nan, 0.0])).splitlines()
     assert lines[1:5] == [
-        "way to leaf 1:",
+        "path to leaf 1:",
         "  x0 is missing: to the heavier side, <= 6",
-        "mass of the classes there (rows of its own): dry 4.4 (2), soaked 1 (1)",
-        f"evidence for {'dry' if lines[0].startswith('answer: dry') else 'soaked'} against "
-        f"{'soaked' if lines[0].startswith('answer: dry') else 'dry'}, in nats:",
+        "class masses at the leaf (rows learnt there): dry 4.4 (2), soaked 1 (1)",
+        f"evidence for {'dry' if lines[0].startswith('prediction: dry') else 'soaked'} against "
+        f"{'soaked' if lines[0].startswith('prediction: dry') else 'dry'}, in nats:",
     ]
     assert lines[5].endswith("  x1 = 0")
     assert lines[6].endswith("  prior of the classes")

@@ -119,7 +119,7 @@ def write_p_values(conformity, densities, p):
         if total < ENOUGH:
             continue
         for i in range(p.size):
-            # Multiplied in place of a branch, which could not be predicted.
+            # A product avoids a branch that the processor cannot predict.
             below = 0.0
             for k in range(REMEMBERED):
                 less = conformity.scores[code, k] <= densities[i, code]

@@ -58,7 +58,7 @@ def merge_sketch(state: State, cell: int, other: State, other_cell: int) -> None
         tree.leaves.sketched[leaf] += 1
     node, code = int(tree.leaves.node[leaf]), int(tree.cells.code[cell])
 
-    # Compactions are counted on from the sum of both, so that no random bit is drawn twice.
+    # The counter continues from the sum of both, so that no random bit is drawn twice.
     def upper(flip: int) -> int:
         return int(draw(state.options.seed, COMPACTION, node, code, flip)) >> 63
 

@@ -20,7 +20,7 @@ scratch : Scratch
     Scratch arrays for one row.
 work
     Workspace of the leaf model, see `mist.engine.leafmodel.LeafModel.make_workspace`.
-screen_work : mist.engine.split_screen.Room
+screen_work : mist.engine.split_screen.ScreenWorkspace
     Workspace of the split screen.
 """
 
@@ -571,7 +571,6 @@ def _run(
             if not cannot_split(screen, tree, sketch, leaf, options.n_numeric, screen_work):
                 return i + 1, ATTEMPT, leaf
             # The attempt cannot succeed: count it as made, as `mist.engine.growth.attempt` does.
-            # The attempt cannot succeed: count it as made, as `mist.engine.growth.attempt` does.
             leaves.tried[leaf] = np.int64(attempts)
     return X.shape[0], DONE, 0
 
@@ -760,7 +759,6 @@ def leaf_nodes(nodes, X, out):
 def first_missing(X, start):
     """First row from ``start`` on that holds a NaN, or -1."""
     for i in range(start, X.shape[0]):
-        # No early exit from the inner loop, so that it can vectorise.
         # No early exit from the inner loop, so that it can vectorise.
         complete = True
         for j in range(X.shape[1]):

@@ -23,7 +23,7 @@ from mist.locking import WRITER
 Array = np.ndarray[Any, Any]
 
 UNSURE = -2
-"""The row needs the slow path; nothing was learnt. (-1 is the answer where no class is known.)"""
+"""The row needs the slow path; nothing was learnt. (-1: no class is known.)"""
 
 _REASONS = 8
 """More than the number of reasons for which `mist.engine.row_loops.run` returns.
@@ -176,7 +176,7 @@ def learner(
     flags : ndarray of int64
         Flags of the read-write lock, see `mist.locking.ReadWriteLock`.
     """
-    # Of the arrays only the types count here.
+    # Only the types of the arrays matter here.
     row, codes, weights = np.empty((1, 1)), np.empty(1, np.int64), np.empty(1)
     at = handle.layout.address(run, (row, codes, weights, 0, codes, None, None, None))
     context = Handle((at, order, n_numeric, ranks, has_nan, flags))

@@ -208,7 +208,7 @@ class State:
     options: Options
     candidate_splits: dict[int, Any] = field(
         default_factory=dict
-    )  # leaf: `mist.engine.candidate_splits.Batch`
+    )  # leaf: `mist.engine.candidate_splits.CandidateSet`
     conformity: Any = None  # a `mist.engine.conformity.Conformity`, or None
     screen: ScreenParams = NO_SCREEN
     began: Array | None = None  # in a fork: masses of the nodes before it learnt anything

@@ -74,14 +74,14 @@ def explain(model: FittedTree, x: Any, *, top: int | None = 5) -> Explanation:
     >>> rows = [[1.0, 0.0], [4.0, 1.0], [6.0, 0.0], [9.0, 2.0]]
     >>> model = MistClassifier("gaussian").fit(rows, ["a", "a", "b", "b"])
     >>> print(explain(model, [3.0, 1.0]))
-    answer: a (0.989), then b (0.0106)
+    prediction: a (0.989), then b (0.0106)
     the tree is one leaf, 0
-    mass of the classes there (rows of its own): a 2 (2), b 2 (2)
+    class masses at the leaf (rows learnt there): a 2 (2), b 2 (2)
     evidence for a against b, in nats:
           +4.44  x0 = 3
           +0.09  x1 = 1
           +0.00  prior of the classes
-          +4.53  in all
+          +4.53  total
     """
     state = one_tree(model)
     if top is not None and top < 1:

@@ -228,7 +228,7 @@ class Explanation:
         return plot_evidence(self.classes, self.contrast(MOST_TERMS), ax)
 
     def __str__(self) -> str:
-        return "\n".join([*self._answer(), *self._way(), *self._leaf(), *self._evidence()])
+        return "\n".join([*self._prediction(), *self._path(), *self._leaf(), *self._evidence()])
 
     __repr__ = __str__
 
@@ -238,12 +238,14 @@ class Explanation:
     def _value(self, j: int) -> str:
         return number(float(self.values[j]), float(self.spreads[j]))
 
-    def _answer(self) -> list[str]:
+    def _prediction(self) -> list[str]:
         chances = [f"{printable(c)} ({self.probabilities[c]:.3g})" for c in self.classes[:3]]
-        return [f"answer: {', then '.join(chances)}"]
+        return [f"prediction: {', then '.join(chances)}"]
 
-    def _way(self) -> list[str]:
-        lines = [f"way to leaf {self.leaf}:" if self.path else f"the tree is one leaf, {self.leaf}"]
+    def _path(self) -> list[str]:
+        lines = [
+            f"path to leaf {self.leaf}:" if self.path else f"the tree is one leaf, {self.leaf}"
+        ]
         for step in self.path:
             name, sign = printable(step.column), "<=" if step.left else ">"
             threshold = number(step.threshold, float(self.spreads[step.feature]))
@@ -261,7 +263,7 @@ class Explanation:
         ]
         more = len(self.held) - len(shown)
         rest = f" and {more} more" if more > 0 else ""
-        return [f"mass of the classes there (rows of its own): {', '.join(shown)}{rest}"]
+        return [f"class masses at the leaf (rows learnt there): {', '.join(shown)}{rest}"]
 
     def _evidence(self) -> list[str]:
         terms = self.contrast(MOST_TERMS)
@@ -269,7 +271,7 @@ class Explanation:
             return ["evidence: there is no other class to compare with"]
         first, second = (printable(label) for label in self.classes[:2])
         lines = [(t.evidence, f"{t.name} = {t.value}" if t.value else t.name) for t in terms]
-        lines.append((sum(term.evidence for term in terms), "in all"))
+        lines.append((sum(term.evidence for term in terms), "total"))
         return [
             f"evidence for {first} against {second}, in nats:",
             *(f"  {nats(evidence):>9}  {text}" for evidence, text in lines),

@@ -26,7 +26,7 @@ except ImportError as error:
 __all__ = ["fit_stream"]
 
 _LEAST_PART = 10_000
-"""Least rows of a part of a round."""
+"""Minimum number of rows in one part of a round."""
 
 _MOST_IN_PART = 250_000
 """Default for the most rows of a part."""
@@ -76,7 +76,7 @@ def fit_stream(
         Most rows of a round; None for 250,000 per part. Trees that split on a schedule, or that
         should split early, need small rounds: a leaf is examined once per round.
     progress : callable or None
-        Called after each round with the rows learnt and the rows in all.
+        Called after each round with the rows learnt and the total number of rows.
 
     Returns
     -------

@@ -161,7 +161,7 @@ class KafkaSource(LiveSource):
         except self._kafka.KafkaException as error:
             self.close()
             raise TableError(
-                f"no answer from {self._topic.brokers}: {error.args[0].str()}"
+                f"no response from {self._topic.brokers}: {error.args[0].str()}"
             ) from error
         topic = found.topics[self._topic.name]
         if topic.error is not None or not topic.partitions:

@@ -213,7 +213,7 @@ def fit(group: Any, table: Table, sizes: dict[str, int], **types: Any) -> None:
     --------
     >>> from mist.baselines.ncm import NCMState
     >>> sizes = {"d": 2}
-    >>> fit(State(np.zeros(3), np.zeros((3, 2))), BASELINES["NCM"], sizes)
+    >>> fit(NCMState(np.zeros(3), np.zeros((3, 2))), BASELINES["NCM"], sizes)
     >>> sizes
     {'d': 2, 'codes': 3}
     """
