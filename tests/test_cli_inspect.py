@@ -166,7 +166,10 @@ def altered(path):
     ("make", "message"),
     [
         (lambda path: None, "No such file or directory"),
-        (lambda path: path.write_text("a,b\n1,2\n"), "this is not a MIST model file"),
+        (
+            lambda path: path.write_text("a,b\n1,2\n"),
+            "this is not a MIST model file: `mist run --save` writes one",
+        ),
         (altered, "the file was altered or damaged: its checksum differs"),
     ],
     ids=["absent", "text", "altered"],

@@ -16,7 +16,7 @@ from mist.persistence import registry
 from mist_bench.baselines import PEC
 
 ENTRIES = (generated("two", "mist.datasets:make_multimodal", "two classes", 2, 10),)
-HINT = "pip install 'mist-tree[bench]'"
+HINT = "pip install 'mist-tree[bench]' (in a checkout: pip install ./bench)"
 
 
 class Own:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["HINT", "added"]
 
-HINT = "pip install 'mist-tree[bench]'"
+HINT = "pip install 'mist-tree[bench]' (in a checkout: pip install ./bench)"
 """Installs the package that holds the benchmark, its methods and its data sets."""
 
 

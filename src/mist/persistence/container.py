@@ -200,7 +200,7 @@ def _check_seal(file: BinaryIO) -> None:
     size = file.seek(0, os.SEEK_END)
     file.seek(0)
     if file.read(len(_START)) != _START:
-        raise Unreadable("this is not a MIST model file")
+        raise Unreadable("this is not a MIST model file: `mist run --save` writes one")
     file.seek(max(0, size - len(_SEAL) - _DIGITS))
     end = file.read()
     if not end.startswith(_SEAL):
