@@ -1,7 +1,7 @@
 """Extension of griffe, which reads the docstrings for the API page.
 
-Griffe takes the first of the values in braces for the default of a parameter, whatever the docstring
-says. Without braces it reads the default that is stated, and none where none is stated.
+Griffe takes the first of the values in braces for the default of a parameter, whatever the
+docstring says. Without braces it reads the default that is stated, and none where none is stated.
 """
 
 from __future__ import annotations

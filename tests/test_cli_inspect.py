@@ -162,11 +162,14 @@ def altered(path):
     path.write_bytes(data)
 
 
+NO_MODEL = "this is not a MIST model file: `mist run --save` writes one"
+
+
 @pytest.mark.parametrize(
     ("make", "message"),
     [
         (lambda path: None, "No such file or directory"),
-        (
+        (lambda path: path.write_text("a,b\n1,2\n"), NO_MODEL),
             lambda path: path.write_text("a,b\n1,2\n"),
             "this is not a MIST model file: `mist run --save` writes one",
         ),

@@ -149,9 +149,9 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
     The model learns row by row in one pass and keeps no rows. A new label may appear in any call
     without being declared, and predictions are available at any time. A leaf splits when its split
     test passes; the children inherit the class-conditional statistics of their parent, so a split
-    does not erase classes that no longer arrive. `paper` builds the tree as published ("the paper", see References). The
-    defaults differ from it in ``leaf``, ``inheritance``, ``discount`` and ``class_prior``; they
-    were chosen on training rows.
+    does not erase classes that no longer arrive. `paper` builds the tree as published ("the paper",
+    see References). The defaults differ from it in ``leaf``, ``inheritance``, ``discount`` and
+    ``class_prior``; they were chosen on training rows.
 
     Parameters
     ----------
