@@ -342,7 +342,7 @@ class NaiveMixtureLeaf:
             return a > 0 and len(c.components) < self.most and k.mass >= max(2 * a, 30)
         return k.trial.winner(a) is not None or k.trial.seen >= 8 * max(30, 2 * a)
 
-    def tend(self, c: NaiveClass, k: Component) -> None:
+    def on_cell_due(self, c: NaiveClass, k: Component) -> None:
         """Let a pair take the component's place, or propose the next pairs."""
         if len(c.components) == self.most:
             return  # another component was divided a moment ago

@@ -170,9 +170,6 @@ NO_MODEL = "this is not a MIST model file: `mist run --save` writes one"
     [
         (lambda path: None, "No such file or directory"),
         (lambda path: path.write_text("a,b\n1,2\n"), NO_MODEL),
-            lambda path: path.write_text("a,b\n1,2\n"),
-            "this is not a MIST model file: `mist run --save` writes one",
-        ),
         (altered, "the file was altered or damaged: its checksum differs"),
     ],
     ids=["absent", "text", "altered"],
