@@ -966,7 +966,7 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
         TypeError
             If the columns have no names.
         """
-        return self._lock.read(lambda: self._answers(self._table_to_answer(X)))
+        return self._lock.read(lambda: self._answers(self._table_to_predict(X)))
 
     def predict_proba_many(self, X: Any) -> Array:
         """Return the probability of every class for each row, for rows with named columns.
@@ -981,7 +981,7 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
         ndarray of float64, shape (n, n_classes)
             Columns follow ``classes_``; every row sums to 1.
         """
-        return self._lock.read(lambda: self._predict_proba(self._table_to_answer(X)))
+        return self._lock.read(lambda: self._predict_proba(self._table_to_predict(X)))
 
     def predict_log_proba(self, X: Any) -> Array:
         """Return the natural logarithm of `predict_proba`; -inf where the probability is 0.
@@ -1025,7 +1025,7 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
             known = self._fast_path.predict(x)
             if known is not UNKNOWN:
                 return known
-        label = self._labels.decode(self._predict(self._row_to_answer(x)))[0]
+        label = self._labels.decode(self._predict(self._row_to_predict(x)))[0]
         return label.item() if isinstance(label, np.generic) else label
 
     def predict_proba_one(self, x: Any) -> dict[Any, float]:
@@ -1041,7 +1041,7 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
     def _shares_of(self, x: Any) -> dict[Any, float]:
         if not self._has_learnt():
             return {}
-        shares = self._predict_proba(self._row_to_answer(x))[0]
+        shares = self._predict_proba(self._row_to_predict(x))[0]
         return dict(zip(self.classes_.tolist(), shares.tolist(), strict=True))
 
     @available_if(_has_densities)
@@ -1191,10 +1191,10 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
 
     # Without a check that rows were learnt: the first tree of a forest may have drawn none.
 
-    def _row_to_answer(self, x: Any) -> Array:
+    def _row_to_predict(self, x: Any) -> Array:
         return self._ready(self._one_row(x))
 
-    def _table_to_answer(self, X: Any) -> Array:
+    def _table_to_predict(self, X: Any) -> Array:
         table = named_columns(X, "predicting")
         names = self._names() if self._has_names() else self._names_with(table)
         return self._ready(self._rows_of(table, names))

@@ -563,9 +563,9 @@ class MistForest(ClassifierMixin, Saveable, BaseEstimator):
             tree.random_state = int(draw(seed, TREES, number, 0, 0)) >> 1
         self._head: RandomFeatureHead | None = None
         if self.random_features > 0:
-            beside = int(draw(seed, TREES, self.n_trees, 0, 0)) >> 1
+            head_seed = int(draw(seed, TREES, self.n_trees, 0, 0)) >> 1
             prior = self.trees_[0].class_prior
-            self._head = RandomFeatureHead(int(self.random_features), prior, beside)
+            self._head = RandomFeatureHead(int(self.random_features), prior, head_seed)
         self._masses = np.zeros(0)
         self._n_rows = 0
 
@@ -690,7 +690,7 @@ class MistForest(ClassifierMixin, Saveable, BaseEstimator):
         TypeError
             If the columns have no names.
         """
-        return self._lock.read(lambda: self._winners(self._fitted()[0]._table_to_answer(X)))
+        return self._lock.read(lambda: self._winners(self._fitted()[0]._table_to_predict(X)))
 
     def predict_proba_many(self, X: Any) -> Array:
         """Return the probability of every class for each row, for rows with named columns.
@@ -706,7 +706,7 @@ class MistForest(ClassifierMixin, Saveable, BaseEstimator):
             Columns follow ``classes_``; each row sums to 1.
         """
         return self._lock.read(
-            lambda: np.concatenate(list(self._means(self._fitted()[0]._table_to_answer(X))))
+            lambda: np.concatenate(list(self._means(self._fitted()[0]._table_to_predict(X))))
         )
 
     def predict_log_proba(self, X: Any) -> Array:
@@ -755,7 +755,7 @@ class MistForest(ClassifierMixin, Saveable, BaseEstimator):
     def _shares_of(self, x: Any) -> dict[Any, float]:
         if not self.__sklearn_is_fitted__():
             return {}
-        (means,) = self._means(self.trees_[0]._row_to_answer(x))
+        (means,) = self._means(self.trees_[0]._row_to_predict(x))
         return dict(zip(self.classes_.tolist(), means[0].tolist(), strict=True))
 
     def _checked(self, X: Any) -> Array:
@@ -841,8 +841,8 @@ class MistForest(ClassifierMixin, Saveable, BaseEstimator):
     def nbytes(self) -> int:
         """Exact bytes of all arrays that hold what was learnt."""
         trees = getattr(self, "trees_", [])
-        beside = self._head.nbytes if trees and self._head is not None else 0
-        return sum(tree.nbytes for tree in trees) + (self._masses.nbytes if trees else 0) + beside
+        head = self._head.nbytes if trees and self._head is not None else 0
+        return sum(tree.nbytes for tree in trees) + (self._masses.nbytes if trees else 0) + head
 
     def _of_trees(self, name: str) -> list[Any]:
         """Return an attribute of every tree that has learnt a row (not all, with bootstrap)."""

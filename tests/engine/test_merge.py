@@ -15,7 +15,7 @@ from mist.engine.joint import points_of
 from mist.engine.kll_merge import levels_of, merge_sketch
 from mist.engine.leafmodel import kind_of
 from mist.engine.mixture_upkeep import pool
-from mist.engine.reduction import Parts, beside, joined, parts_of, reduced
+from mist.engine.reduction import Parts, joined, parts_of, reduced, stacked
 from mist.engine.state import N_CELLS, N_LEARNT, State
 from naive import Sketch
 from naive_merge import Component, merge_sketches, reduce
@@ -108,7 +108,7 @@ def test_all_together_are_the_same_in_any_order(seed, n, a, binary):
     parts = drawn(seed, n + 1, a, binary)
     cut = 1 + seed % n
     first, rest = take(parts, *range(cut)), take(parts, *range(cut, n + 1))
-    together = joined(beside(joined(rest, a), joined(first, a)), a)
+    together = joined(stacked(joined(rest, a), joined(first, a)), a)
     same(together, joined(parts, a))
 
 
@@ -125,9 +125,9 @@ def test_parts_are_not_changed():
 
 def test_the_same_components_are_joined_first():
     parts = drawn(1, 4, 3)
-    twice = reduced(beside(parts, parts), 3, 4)
+    twice = reduced(stacked(parts, parts), 3, 4)
     for k in range(4):
-        same(take(twice, k), joined(beside(take(parts, k), take(parts, k)), 3))
+        same(take(twice, k), joined(stacked(take(parts, k), take(parts, k)), 3))
 
 
 def test_what_has_no_determinant_can_be_joined():
@@ -246,7 +246,7 @@ def test_moments_merge_exactly_with_missing_values(holes):
     one, other = learnt("full", *first), learnt("full", *second)
     both = learnt("full", *(np.concatenate(parts) for parts in zip(first, second, strict=True)))
     before = [
-        joined(beside(parts_of(one._state, cell_of(one, c)), parts_of(other._state, at)), 3)
+        joined(stacked(parts_of(one._state, cell_of(one, c)), parts_of(other._state, at)), 3)
         for c, at in ((label, cell_of(other, label)) for label in (0, 1))
     ]
     one.merge(other)
@@ -316,7 +316,7 @@ def test_a_class_that_is_new_becomes_a_copy():
     before = [array.copy() for array in parts_of(one._state, 0)]
     one.merge(other)
     same(parts_of(one._state, cell_of(one, 1)), parts_of(other._state, cell_of(other, 1)))
-    twice = joined(beside(Parts(*before), parts_of(other._state, cell_of(other, 0))), 3)
+    twice = joined(stacked(Parts(*before), parts_of(other._state, cell_of(other, 0))), 3)
     same(parts_of(one._state, cell_of(one, 0)), twice)
 
 

@@ -113,8 +113,8 @@ def _learner(model: Any) -> Any:
 
 
 def _has_learnt(model: Any) -> bool:
-    told = getattr(model, "__sklearn_is_fitted__", None)
-    return told is None or bool(told())
+    is_fitted = getattr(model, "__sklearn_is_fitted__", None)
+    return is_fitted is None or bool(is_fitted())
 
 
 def _classes(model: Any) -> list[dict[str, Any]]:

@@ -83,8 +83,8 @@ def predict(options: PredictOptions) -> None:
             if stop.wanted:
                 break
     accuracy = hits / labelled if labelled else math.nan
-    told = f", accuracy {accuracy:.3f} on {labelled:,} with a label" if labelled else ""
-    Screen(stderr=True).print(f"{done:,} rows predicted{told}", soft_wrap=True)
+    score = f", accuracy {accuracy:.3f} on {labelled:,} with a label" if labelled else ""
+    Screen(stderr=True).print(f"{done:,} rows predicted{score}", soft_wrap=True)
 
 
 def _answer(model: Any, chunk: Chunk) -> tuple[list[Any], list[float]]:

@@ -144,10 +144,10 @@ def follow(
             if state.options.balanced:
                 reserve_codes(children, len(ranks))
             # `only=leaf`: of the rows of other leaves it learns only what the whole tree shares.
-            beside = Notes(reached, chance, leaf)
+            own_notes = Notes(reached, chance, leaf)
             row = 0
             while row < len(X):
-                row, _ = run_until_request(children, X, codes, weights, row, ranks, notes=beside)
+                row, _ = run_until_request(children, X, codes, weights, row, ranks, notes=own_notes)
             stake(candidate.capital, candidate.most, reached, leaf, notes.chance[rows], chance)
 
 

@@ -766,7 +766,7 @@ def _fill(pool, common, leaf, g, X, i, w, work):
     step, part, left, both, row = work.step, work.part, work.left, work.both, work.row
     away, _ = _condition(pool, common, leaf, g, X, i, work)
     root = work.inverse
-    tells = -np.inf < away < np.inf
+    usable = -np.inf < away < np.inf
     n = 0
     for j in range(a):
         known = X[i, j] == X[i, j]
@@ -775,7 +775,7 @@ def _fill(pool, common, leaf, g, X, i, w, work):
         left[j] = 0.0
         for p in range(q):
             both[j, p] = 0.0
-        if tells and not known and pool.weight[g, j] > 0.0:
+        if usable and not known and pool.weight[g, j] > 0.0:
             _row_of_both(pool, common, leaf, g, j, row[0])
             total, open_, estimate = common.noise[leaf, j], common.noise[leaf, j], 0.0
             for p in range(q):

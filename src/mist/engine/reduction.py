@@ -35,7 +35,7 @@ class Parts(NamedTuple):
     products: Array  # float64 (n, p): of numeric deviations, weighted and packed
 
 
-def beside(one: Parts, other: Parts) -> Parts:
+def stacked(one: Parts, other: Parts) -> Parts:
     """Put the components of two classes in one list.
 
     Parameters
@@ -205,7 +205,7 @@ def merge_components(state: State, cell: int, other: State, other_cell: int) -> 
             mine = _without(mine, prior)
         else:
             state.carried[_key(state, cell)] = prior + state.carried.get(_key(state, cell), 0.0)
-    n, both = len(mine.masses), beside(mine, theirs)
+    n, both = len(mine.masses), stacked(mine, theirs)
     # Nothing was divided: component k of one side continues component k of the other.
     if prior is not None and n == len(theirs.masses) == prior.shape[1]:
         pairs = [joined(_take(both, [k, n + k]), a) for k in range(n)]
@@ -287,17 +287,17 @@ def _replace(state: State, cell: int, parts: Parts, uneven: int) -> None:
     release(state.model, cell)
     reserve_components(state, len(parts.masses))
     mixture = state.model
-    joined = [int(new_component(mixture, cell)) for _ in parts.masses]
-    mixture.components.mass[joined] = parts.masses
-    mixture.components.log_mass[joined] = np.log(parts.masses)
+    added = [int(new_component(mixture, cell)) for _ in parts.masses]
+    mixture.components.mass[added] = parts.masses
+    mixture.components.log_mass[added] = np.log(parts.masses)
     mixture.cells.total[cell] = parts.masses.sum()
     mixture.cells.log_total[cell] = np.log(mixture.cells.total[cell])
-    mixture.own.head.weight[joined] = parts.weights
-    mixture.own.mean[joined] = parts.means
-    mixture.own.m2[joined] = parts.products
+    mixture.own.head.weight[added] = parts.weights
+    mixture.own.mean[added] = parts.means
+    mixture.own.m2[added] = parts.products
     if state.observed is not None:
         seen = state.observed.model.own
-        seen.weight[joined] = parts.known if uneven else parts.weights[:, None]
-        seen.made[joined] = 0.0
-        seen.uneven[joined] = uneven
-        seen.ready[joined] = 0
+        seen.weight[added] = parts.known if uneven else parts.weights[:, None]
+        seen.made[added] = 0.0
+        seen.uneven[added] = uneven
+        seen.ready[added] = 0

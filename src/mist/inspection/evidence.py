@@ -86,7 +86,7 @@ def explain(model: FittedTree, x: Any, *, top: int | None = 5) -> Explanation:
     state = one_tree(model)
     if top is not None and top < 1:
         raise ValueError(f"top={top} must be at least 1, or None for all classes")
-    row = model._row_to_answer(x)
+    row = model._row_to_predict(x)
     path, node = _way(model, state, row)
     leaf = int(state.tree.nodes.leaf[node])
     cells = state.tree.cells[leaf_cells(state.tree, leaf)]

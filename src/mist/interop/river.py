@@ -150,7 +150,7 @@ class _RiverClassifier(base.MiniBatchClassifier):
         """
         import pandas as pd
 
-        if not self._can_answer(X):
+        if not self._can_predict(X):
             return pd.Series([None] * len(X), index=X.index)
         return pd.Series(self.model.predict_many(X), index=X.index)
 
@@ -169,12 +169,12 @@ class _RiverClassifier(base.MiniBatchClassifier):
         """
         import pandas as pd
 
-        if not self._can_answer(X):
+        if not self._can_predict(X):
             return pd.DataFrame(index=X.index)
         shares = self.model.predict_proba_many(X)
         return pd.DataFrame(shares, index=X.index, columns=self.model.classes_.tolist())
 
-    def _can_answer(self, X: Any) -> bool:
+    def _can_predict(self, X: Any) -> bool:
         return len(X) > 0 and self.model.__sklearn_is_fitted__()
 
 

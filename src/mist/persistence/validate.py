@@ -280,7 +280,7 @@ def check_state(state: Any, n_codes: int) -> None:
     _check_carried(state.carried)
     require(type(state.candidate_splits) is dict, "its candidate splits are not a dict")
     for leaf, batch in state.candidate_splits.items():
-        _check_trials(state, leaf, batch, n_codes)
+        _check_candidates(state, leaf, batch, n_codes)
 
 
 def _check_carried(carried: Any) -> None:
@@ -509,7 +509,7 @@ def _check_components(state: State, live: Array, most: int) -> None:
     _check_equal(taken, np.arange(n_trials), "the set of its proposals")
 
 
-def _check_trials(state: State, leaf: Any, batch: Any, n_codes: int) -> None:
+def _check_candidates(state: State, leaf: Any, batch: Any, n_codes: int) -> None:
     # Without compiled code, leaf numbers are NumPy integers.
     inside = isinstance(leaf, int | np.integer) and 0 <= leaf < state.tree.counters[N_LEAVES]
     require(inside and type(batch) is CandidateSet, "a batch of candidate splits has no leaf")
