@@ -68,7 +68,7 @@ def test_no_memory_is_asked_for_by_the_row(make):
 def test_the_compiled_loop_is_seldom_left(monkeypatch, make, rows, most):
     """For larger arrays and for attempts to split, which no row needs."""
     X, y = stream(rows)
-    calls = counted(monkeypatch, growth, "advance")
+    calls = counted(monkeypatch, growth, "run_until_request")
     make().partial_fit(X, y)
     assert 1 <= len(calls) <= most
 
