@@ -420,7 +420,7 @@ def test_a_topic_of_kafka_with_a_checkpoint(here):
             ["--unlabelled predict cannot be used with --order class-incremental"],
         ),
         (["pets.csv", "--skip-learnt"], ["--skip-learnt is for a pipe"]),
-        (["-", "pets.csv"], ["- is a stream: it is read alone"]),
+        (["-", "pets.csv"], ["- is a stream: give it alone"]),
         (["pets.csv", "--model", "majority", "--save", "m"], ["--save writes one model"]),
         (["pets.csv", "--save", "no/m.mist"], ["there is no folder 'no'"]),
         (["pets.csv", "--checkpoint", "pets.csv"], ["it is an input file"]),

@@ -12,7 +12,7 @@ from mist import plugins
 from mist.cli import app
 from mist.datasets import load
 from mist.datasets.catalogue import all_entries, generated
-from mist.persistence import registry
+from mist.persistence import class_paths
 from mist_bench.baselines import PEC
 
 ENTRIES = (generated("two", "mist.datasets:make_multimodal", "two classes", 2, 10),)
@@ -89,10 +89,10 @@ def test_a_set_that_no_package_adds(alone):
 
 
 def test_a_package_adds_a_class_of_files(together):
-    assert registry.class_of("Own") is Own
-    assert registry.name_of(Own) == "Own"
+    assert class_paths.class_of("Own") is Own
+    assert class_paths.name_of(Own) == "Own"
     with pytest.raises(ValueError, match="is the name of another class"):
-        registry.register(type("Other", (), {}), "Own")
+        class_paths.register(type("Other", (), {}), "Own")
 
 
 def test_a_file_of_a_class_that_moved_says_what_to_install(tmp_path, monkeypatch):
@@ -103,4 +103,4 @@ def test_a_file_of_a_class_that_moved_says_what_to_install(tmp_path, monkeypatch
     with pytest.raises(ValueError, match=r"'PEC' is an unknown type: pip install"):
         mist.load(tmp_path / "pec.mist")
     with pytest.raises(ValueError, match="is the name of another class"):
-        registry.register(type("PEC", (), {}))
+        class_paths.register(type("PEC", (), {}))

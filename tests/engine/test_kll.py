@@ -16,7 +16,7 @@ from mist import MistClassifier
 from mist.engine import kll
 from mist.engine.inheritance import split_leaf
 from mist.engine.kll_merge import merge_sketch
-from mist.engine.sorted_columns import View, count_at_most
+from mist.engine.sorted_columns import SortedColumns, count_at_most
 from mist.engine.state import (
     BLOCK_SIZES,
     CAPS,
@@ -144,7 +144,7 @@ def test_stored_items_equal_the_twins_after_every_row(leaf, k, dtype):
             assert kll.total_weight(state.sketch, code) == sketch.n()
             assert state.sketch.ends[code, LOW].tolist() == sketch.low
             assert state.sketch.ends[code, HIGH].tolist() == sketch.high
-        if isinstance(state.model, View):
+        if isinstance(state.model, SortedColumns):
             check_view(state)
     assert max(len(rows) for rows in levels(state, 0)) < 60  # it did compact
     assert state.tree.cells.flips[:2].min() > 10

@@ -13,7 +13,7 @@ from mist.engine.low_rank_gaussians import (
     LAST_SCALE,
     LeafShared,
     LowRank,
-    Room,
+    LowRankWorkspace,
     absorb,
     clear,
     learn,
@@ -32,7 +32,7 @@ from naive_lowrank import NaiveLowRankLeaf
 class Leaf(NamedTuple):
     pool: LowRank
     common: LeafShared
-    room: Room
+    room: LowRankWorkspace
     members: list[int]  # in the order of their first rows
     total: list[float]
 
@@ -98,7 +98,7 @@ def rows(
     return X, y
 
 
-def own_products(pool: LowRank, g: int, room: Room) -> np.ndarray:
+def own_products(pool: LowRank, g: int, room: LowRankWorkspace) -> np.ndarray:
     factor = np.empty_like(pool.signs)
     own_factor(pool.sketch[g], pool.scale[g], pool.signs, pool.m2[g], factor, room)
     return factor @ factor.T

@@ -12,7 +12,7 @@ from scipy.special import softmax
 from mist import MistClassifier
 from mist.engine.gaussians import factorise
 from mist.engine.inheritance import split_leaf
-from mist.engine.mixture_upkeep import components_of, tend
+from mist.engine.mixture_upkeep import components_of, on_cell_due
 from naive_mixture import NaiveMixtureLeaf, covariance
 from published import paper_tree
 
@@ -366,7 +366,7 @@ def test_two_components_that_have_earned_the_last_place_on_the_same_row():
     assert len(ks) == 2
     mixture.evidence[mixture.components.proposal[ks], 4] = 100.0
     mixture.components.due[ks] = 1
-    tend(model._state, 0)
+    on_cell_due(model._state, 0)
     model.partial_fit(s.X, s.y)
     assert len(components(model)[0]) == 3
     assert not trials(model, 0).any()

@@ -96,7 +96,7 @@ def test_the_tree_is_that_of_attempts_all_examined(monkeypatch, leaf, options):
         with monkeypatch.context() as patch:
             patch.setattr(growth, "attempt", counted)
             if glance is not None:
-                patch.setattr(growth, "_glance", lambda *_: glance)
+                patch.setattr(growth, "_screen_params", lambda *_: glance)
             fixed = {"grace_period": 20, "bound": "hoeffding", "tie_threshold": 0.02}
             model = paper_tree(leaf, categorical_features=[3], **{**fixed, **options})
             model.partial_fit(X, y)
@@ -123,7 +123,7 @@ def test_the_tree_is_that_of_attempts_all_examined(monkeypatch, leaf, options):
 )
 def test_other_tests_examine_every_leaf_that_is_due(options):
     model = paper_tree(grace_period=NEVER, **options).partial_fit([[0.0], [1.0]], [0, 1])
-    assert growth._glance(model._state, model._rule) is NO_SCREEN
+    assert growth._screen_params(model._state, model._rule) is NO_SCREEN
 
 
 @pytest.mark.parametrize("bound", ["mcdiarmid", "rutkowski", "hoeffding"])
@@ -132,7 +132,7 @@ def test_the_radius_at_a_glance_is_that_of_the_test(bound, union):
     X, y = stream(5)
     model = paper_tree(grace_period=NEVER, bound=bound, union_bound=union).partial_fit(X, y)
     state = model._state
-    glance = growth._glance(state, model._rule)
+    glance = growth._screen_params(state, model._rule)
     cells = observed_cells(state.tree, 0)
     counts = {"n_features": 4, "n_thresholds": len(cells) - 1, "union_bound": union}
     eps = radius(bound, len(X), 0.1, **counts)

@@ -41,7 +41,7 @@ def options(n_numeric: int = 2) -> Options:
 def named_arrays(state: State) -> dict[str, np.ndarray]:
     """All arrays of a state by name."""
     named: dict[str, np.ndarray] = {}
-    for prefix in ("tree", "missing", "sketch", "model"):
+    for prefix in ("tree", "observed", "sketch", "model"):
         group = getattr(state, prefix)
         fields = group._asdict() if group is not None else {}
         fields.pop("model", None)  # these leaves keep nothing more of missing values
@@ -167,7 +167,7 @@ def test_growth_keeps_everything(leaf, missing):
     assert list(after) == list(kept)
     # Blocks are moved together, and tell so: what they hold is in the tests of sketches.
     moved = {"cells", "counters", "sketch.items", "model.values", "model.mass"}
-    fixed = {"scale", "counters", "totals", "sketch.plan", "missing.scale"} & set(after)
+    fixed = {"scale", "counters", "totals", "sketch.plan", "observed.scale"} & set(after)
     for name, old in kept.items():
         new = after[name]
         assert (new.dtype, new.shape[1:]) == (old.dtype, old.shape[1:])

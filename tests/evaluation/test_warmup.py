@@ -54,7 +54,7 @@ def compiled():
     return {
         f.py_func.__qualname__: len(f.standalone.signatures)
         for f in found.values()
-        if hasattr(f, "whole") and hasattr(f, "py_func")
+        if hasattr(f, "standalone") and hasattr(f, "py_func")
     }
 
 

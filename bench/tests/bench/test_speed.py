@@ -211,7 +211,7 @@ def test_the_page_has_rates_ratios_marks_and_reasons():
     assert own[:2] == ["1,000 (800 to 3,000)", "300 (100 to 400)"]
     assert own[2].replace("\\", "") == "20*"
     assert own[3:] == ["0.50", "2", "0.900", ""]
-    marks = rows(text, "Marks")
+    marks = rows(text, "Targets")
     assert marks["MIST-G, prequential / river HT, one by one, dicts", "S1"] == [
         *("at least 300", "300 (100 to 400)", "met")
     ]

@@ -181,8 +181,8 @@ def widen(state: State, n_more: int, sketch_size: int | None) -> None:
 
     # Candidate splits hold copies of their leaf, which get the columns as well.
     for leaf, batch in state.candidate_splits.items():
-        for trial in batch.trials:
-            widen(trial.state, n_more, sketch_size)
+        for candidate in batch.candidates:
+            widen(candidate.state, n_more, sketch_size)
         state.candidate_splits[leaf] = batch._replace(used=wider(batch.used))
     # 0/1 columns move up by `n_more`; -1 stays.
     for columns in (tree.nodes.feature, tree.leaves.best, tree.leaves.second):
