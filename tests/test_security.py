@@ -40,8 +40,10 @@ CALLS = {
 wherever an archive says."""
 
 IMPORTS = {
-    "persistence/class_paths.py": "the class of a name in a file, from a closed list",
-    "bench/record.py": "a function of a plan that this process made; no record is ever called",
+    "mist/persistence/class_paths.py": "the closed list of classes a file may hold",
+    "mist/datasets/generated.py": "the generator that the catalogue, or an installed package, names",
+    "mist_bench/record.py": "a function of a plan that this process made; no record is ever called",
+    "mist_bench/suites.py": "the generator that a suite names",
 }
 """Where modules are imported by names that are not written out there, and why no file names them.
 Packages whose names load on first use have closed lists, too."""

@@ -177,7 +177,7 @@ def same_sums(one: State, other: State) -> None:
     n = int(one.tree.counters[N_CELLS])
     pairs = [(one.tree.cells[f][:n], other.tree.cells[f][:n]) for f in ("weight", "mass", "count")]
     pairs += [(one.tree.stats[:n, :2], other.tree.stats[:n, :2])]
-    pairs += [(one.tree.leaves[f], other.tree.leaves[f]) for f in ("rows", "weight")]
+    pairs += [(one.tree.leaves[f], other.tree.leaves[f]) for f in ("weight_seen", "weight")]
     pairs += [(getattr(one.tree, f), getattr(other.tree, f)) for f in ("spread", "scale", "totals")]
     pairs += [(one.tree.nodes.mass, other.tree.nodes.mass)]
     pairs += [(one.tree.counters[N_LEARNT], other.tree.counters[N_LEARNT])]
