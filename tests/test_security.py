@@ -41,7 +41,7 @@ wherever an archive says."""
 
 IMPORTS = {
     "mist/persistence/class_paths.py": "the closed list of classes a file may hold",
-    "mist/datasets/generated.py": "the generator that the catalogue, or an installed package, names",
+    "mist/datasets/generated.py": "the generator that an entry of the catalogue names",
     "mist_bench/record.py": "a function of a plan that this process made; no record is ever called",
     "mist_bench/suites.py": "the generator that a suite names",
 }
