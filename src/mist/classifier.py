@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
+from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
@@ -12,6 +13,8 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils import Tags
 from sklearn.utils.metaestimators import available_if
 
+from mist.adaptation.changes import Change
+from mist.adaptation.follower import Follower
 from mist.engine import leaf_rules
 from mist.engine.capacity import new_state, widen
 from mist.engine.compiled import compiles
@@ -31,6 +34,7 @@ from mist.impurity import gini_impurity, mean_classes, weighted_impurity
 from mist.inspection import Explanation, explain, feature_importances, to_frame
 from mist.labels import Labels
 from mist.limits import MOST_PAIRED
+from mist.locking import uninterrupted
 from mist.merge_checks import check_alike, check_partner, codes_in
 from mist.options import (
     CHOICES,
@@ -59,6 +63,8 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 _NO_LIMIT = 2**31 - 1
+_PARTS_AT_ONCE = 8
+"""Parts of a batch between which Ctrl-C waits, when a model follows its stream."""
 _OPTIONS = (*CHOICES, *RANGES, *COUNTS_OR_NONE, *SWITCHES, "max_features")
 _LEARNT = (
     "_options",
@@ -68,6 +74,7 @@ _LEARNT = (
     "_labels",
     "_splits",
     "_keys",
+    "_follower",
     "classes_",
     "n_features_in_",
     "feature_names_in_",
@@ -240,6 +247,14 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
     max_components : int, default=16
         Most Gaussians of a class at a leaf, for ``leaf="mixture"`` and up to 100 numeric columns.
         Lower it to save memory and time. Not in the paper.
+    adapt : {"stream", "classes", None}, default="stream"
+        How the model follows a stream that changes. ``"classes"``: a class whose own rows show that
+        it has moved is learnt anew, and a shift that all classes share is found and subtracted;
+        classes that do not arrive lose nothing. ``"stream"`` does so, too, and also predicts the
+        *next* row of the stream from the labels before it and from the last rows of each class;
+        only `prequential`, `predict_one` and ``next_in_stream=True`` use that. None follows no
+        change, as in the paper; it is faster, above all with ``leaf="gaussian"``.
+        ``leaf="majority"`` has no densities and only predicts from labels.
     open_world : bool, default=False
         Whether to keep what `novelty` needs: each row is also scored before it is learnt, and each
         class remembers its last 256 scores. Predictions do not change. Not in the paper.
@@ -275,6 +290,8 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
         The nodes.
     split_log_ : list of Split
         Splits in order of time.
+    changes_ : list of Change
+        Classes that moved and shifts of all classes, in order of time; the last 1,000.
     feature_importances_ : ndarray of float64, shape (n_features_in_,)
         Share of each column in the total gain of the splits.
 
@@ -288,7 +305,7 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
     `set_params` may change options of the split while the model learns. It cannot change options
     that shape the statistics: ``leaf``, ``class_prior``, ``grace_period``, ``sketch_size``,
     ``sketch_dtype``, ``bandwidth``, ``smoothing``, ``variance_prior``, ``max_classes_per_leaf``,
-    ``max_components``, ``open_world``, whether sketches are kept, and whether inheritance is joint.
+    ``max_components``, ``adapt``, ``open_world``, whether sketches are kept, and whether inheritance is joint.
     ``categorical_features`` and ``random_state`` are read at the first row.
 
     Threads may share a model. Calls that learn run one after another; a call that reads waits for
@@ -314,6 +331,7 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
     """
 
     _fast_path: FastPath | None = None
+    _follower: Follower | None = None
     _labels: Labels
     _order: Array  # number of the user's column at each position of the engine's columns
     _splits: list[Split]
@@ -343,6 +361,7 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
         variance_prior: float = 1.0,
         class_prior: str = "balanced",
         max_components: int = 16,
+        adapt: str | None = "stream",
         open_world: bool = False,
         categorical_features: Any = None,
         max_leaves: int | None = None,
@@ -370,6 +389,7 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
         self.variance_prior = variance_prior
         self.class_prior = class_prior
         self.max_components = max_components
+        self.adapt = adapt
         self.open_world = open_world
         self.categorical_features = categorical_features
         self.max_leaves = max_leaves
@@ -743,6 +763,14 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
             self._state = merged(before, other._state, codes, n_codes, self.inheritance)
         if self._state is not before:
             self._splits = list(other._splits)
+        # A fork has looked for nothing itself.
+        if self._follower is not None and other._follower is not None:
+            if other._state.began is None:
+                self._follower.reserve_codes(n_codes)
+                self._follower.merge(other._follower, codes, self._state)
+            else:
+                learnt = int(other._state.tree.counters[N_LEARNT])
+                self._follower.skip(learnt, self._state)
 
     def _split_where_due(self) -> None:
         """Attempt a split at every leaf that is due, as its next row would."""
@@ -821,9 +849,55 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
         self, batch: CheckedRows, out: Array | None = None, shares: Array | None = None
     ) -> None:
         """Learn a batch; ``out`` and ``shares`` receive the predictions made before that."""
+        follower = self._follower
+        if follower is None:
+            self._learn_rows(batch, out, shares)
+        elif self._state.began is not None:
+            # A fork learns what is to be merged; the model it is merged into looks for changes.
+            self._learn_rows(batch._replace(X=follower.without_shift(batch.X)), out, shares)
+        else:
+            follower.reserve_codes(len(self._labels.ranks))
+            parts = follower.parts(batch.weights)
+            while group := list(islice(parts, _PARTS_AT_ONCE)):
+                # Ctrl-C waits, so that tree and follower have learnt the same rows.
+                with uninterrupted():
+                    for rows in group:
+                        given = [None if array is None else array[rows] for array in (out, shares)]
+                        self._learn_following(follower, batch.part(rows), *given)
+
+    def _learn_following(
+        self, follower: Follower, part: CheckedRows, out: Array | None, answers: Array | None
+    ) -> None:
+        """Learn rows up to the next look for changes."""
+        n, asked = len(part.X), follower.asked(part.weights, out is not None)
+        framed = part._replace(X=follower.without_shift(part.X))
+        shares = answers if asked is None else np.zeros((n, len(self.classes_)))
+        codes = np.empty(n, np.int64) if out is None and asked is not None else out
+        self._learn_rows(framed, codes, shares, follower.guesses(part.X, asked))
+        follower.learn(
+            self._state,
+            part.X,
+            framed.X,
+            part.codes,
+            part.weights,
+            self._labels.ranks,
+            asked,
+            shares,
+            out,
+            answers,
+        )
+
+    def _learn_rows(
+        self,
+        batch: CheckedRows,
+        out: Array | None = None,
+        shares: Array | None = None,
+        guesses: Array | None = None,
+    ) -> None:
+        """Learn a batch with the tree alone; ``guesses`` as in `mist.engine.row_loops.run`."""
         ranks = self._labels.ranks
         self._logging_splits(
-            lambda made: learn(self._state, self._rule, *batch, ranks, out, shares, made)
+            lambda made: learn(self._state, self._rule, *batch, ranks, out, shares, guesses, made)
         )
 
     def _logging_splits(self, grow: Callable[[list[Split]], object]) -> None:
@@ -846,6 +920,13 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
         self._order = order
         self._splits = []
         self._state = self._new_state(len(order), n_numeric, seed_of(self.random_state))
+        if self._follows():
+            predicts = self.adapt == "stream"
+            self._follower = Follower(n_numeric, len(order), predicts=predicts)
+
+    def _follows(self) -> bool:
+        """Whether the model looks for changes or predicts from labels."""
+        return self.adapt == "stream" or (self.adapt == "classes" and self.leaf != "majority")
 
     def _new_state(self, n_features: int, n_numeric: int, seed: int) -> State:
         limit, kind = self.max_classes_per_leaf, leaf_model(self.leaf, n_numeric)
@@ -864,7 +945,7 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
         )
         self._check_width(kind, n_numeric)
         state = new_state(n_features, options, self._sketch_size(), kind)
-        if self.open_world:
+        if self.open_world or (self.adapt is not None and self.leaf != "majority"):
             state.conformity = new_conformity()
         return state
 
@@ -905,13 +986,17 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
 
     # --- answering --------------------------------------------------------------------------
 
-    def predict(self, X: Any) -> Array:
+    def predict(self, X: Any, *, next_in_stream: bool = False) -> Array:
         """Return the most probable label of each row; ties go to the label that sorts first.
 
         Parameters
         ----------
         X : array-like or data frame, shape (n, d)
             Numbers; NaN is missing.
+        next_in_stream : bool, default=False
+            Whether each row may come next in the stream that was learnt. The labels before it then
+            count, as they do in `prequential` and `predict_one` (``adapt="stream"``). Leave it off
+            for rows from elsewhere, such as a test set.
 
         Returns
         -------
@@ -923,15 +1008,17 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
         NotFittedError
             If nothing was learnt yet.
         """
-        return self._lock.read(lambda: self._answers(*self._checked(X)))
+        return self._lock.read(lambda: self._answers(*self._checked(X), next_in_stream))
 
-    def predict_proba(self, X: Any) -> Array:
+    def predict_proba(self, X: Any, *, next_in_stream: bool = False) -> Array:
         """Return the probability of every class for each row.
 
         Parameters
         ----------
         X : array-like or data frame, shape (n, d)
             Numbers; NaN is missing.
+        next_in_stream : bool, default=False
+            As for `predict`.
 
         Returns
         -------
@@ -944,7 +1031,7 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
         NotFittedError
             If nothing was learnt yet.
         """
-        return self._lock.read(lambda: self._predict_proba(*self._checked(X)))
+        return self._lock.read(lambda: self._proba(*self._checked(X), next_in_stream))
 
     def predict_many(self, X: Any) -> Array:
         """Return the most probable label of each row, for rows with named columns.
@@ -1002,6 +1089,8 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
     def predict_one(self, x: Any) -> Any:
         """Return the most probable label of one row, or None if nothing was learnt yet.
 
+        With ``adapt="stream"`` the row counts as the next of the stream, see `predict`.
+
         Parameters
         ----------
         x : array-like, shape (d,), or mapping
@@ -1025,11 +1114,13 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
             known = self._fast_path.predict(x)
             if known is not UNKNOWN:
                 return known
-        label = self._labels.decode(self._predict(self._row_to_predict(x)))[0]
+        label = self._answers(self._row_to_predict(x), next_in_stream=True)[0]
         return label.item() if isinstance(label, np.generic) else label
 
     def predict_proba_one(self, x: Any) -> dict[Any, float]:
         """Return the probability of each label for one row; empty if nothing was learnt yet.
+
+        With ``adapt="stream"`` the row counts as the next of the stream, see `predict`.
 
         Parameters
         ----------
@@ -1041,7 +1132,7 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
     def _shares_of(self, x: Any) -> dict[Any, float]:
         if not self._has_learnt():
             return {}
-        shares = self._predict_proba(self._row_to_predict(x))[0]
+        shares = self._proba(self._row_to_predict(x), next_in_stream=True)[0]
         return dict(zip(self.classes_.tolist(), shares.tolist(), strict=True))
 
     @available_if(_has_densities)
@@ -1124,7 +1215,7 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
         return self._lock.read(lambda: self._p_values(*self._checked(X)))
 
     def _p_values(self, X: Array, complete: bool) -> Array:
-        if self._state.conformity is None:
+        if not self.open_world:
             raise ValueError(
                 "novelty needs open_world=True while the model learns: create the model with it "
                 "and learn the rows again"
@@ -1140,6 +1231,7 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
         held = np.empty(len(self._labels.ranks))
         count_masses(self._state.tree, held)
         densities = np.full((len(X), len(held)), -np.inf)
+        X = self._without_shift(X)
         self._state.handle.call(write_densities, X, held, densities, self._has_nan(X, complete))
         return densities, held
 
@@ -1160,7 +1252,7 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
 
     def _leaves_of(self, X: Array) -> Array:
         out = np.empty(len(X), dtype=np.int64)
-        leaf_nodes(self._state.tree.nodes, X, out)
+        leaf_nodes(self._state.tree.nodes, self._without_shift(X), out)
         return out
 
     def _has_learnt(self) -> bool:
@@ -1205,19 +1297,44 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
         check_binary_columns(self, X, self._order[self._state.options.n_numeric :])
         return self._engine_order(X)
 
-    def _answers(self, X: Array, complete: bool = False) -> Array:
+    def _answers(self, X: Array, complete: bool = False, next_in_stream: bool = False) -> Array:
         """Labels of checked rows; ``complete`` as in `CheckedRows`."""
-        return self._labels.decode(self._predict(X, complete))
+        if next_in_stream and self._predicts_next():
+            codes = self._predict_next(X, complete)[0]
+        else:
+            codes = self._predict(X, complete)
+        return self._labels.decode(codes)
+
+    def _proba(self, X: Array, complete: bool = False, next_in_stream: bool = False) -> Array:
+        """Class probabilities of checked rows; ``complete`` as in `CheckedRows`."""
+        if next_in_stream and self._predicts_next():
+            return self._predict_next(X, complete)[1]
+        return self._predict_proba(X, complete)
+
+    def _predicts_next(self) -> bool:
+        return self._follower is not None and self._follower.next_label is not None
+
+    def _predict_next(self, X: Array, complete: bool = False) -> tuple[Array, Array]:
+        """Class codes and probabilities of checked rows, each as the next of the stream."""
+        assert self._follower is not None
+        shares = self._predict_proba(X, complete)
+        return self._follower.predict_next(X, self._labels.ranks, shares)
 
     def _predict(self, X: Array, complete: bool = False) -> Array:
         """Class codes of checked rows; ``complete`` as in `CheckedRows`."""
         out, has_nan = np.empty(len(X), dtype=np.int64), self._has_nan(X, complete)
+        X = self._without_shift(X)
         self._state.handle.call(predict_rows, X, self._labels.ranks, out, None, has_nan)
         return out
+
+    def _without_shift(self, X: Array) -> Array:
+        """Checked rows as the tree sees them: without the shift that all classes share."""
+        return X if self._follower is None else self._follower.without_shift(X)
 
     def _predict_proba(self, X: Array, complete: bool = False) -> Array:
         """Class probabilities of checked rows; ``complete`` as in `CheckedRows`."""
         shares, has_nan = np.zeros((len(X), len(self.classes_))), self._has_nan(X, complete)
+        X = self._without_shift(X)
         self._state.handle.call(predict_rows, X, self._labels.ranks, None, shares, has_nan)
         return shares
 
@@ -1285,6 +1402,8 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
 
         The fast path can learn rows only if the options have been ``checked``.
         """
+        if self._follower is not None:
+            return
         single = self._fast_path
         enough = single is not None and single.holds and single.checked >= checked
         if not enough and compiles() and self._has_learnt() and self._state.began is None:
@@ -1317,6 +1436,8 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
             with self._state.changing():
                 widen(self._state, n_features - old, self._sketch_size())
                 self._order = np.concatenate([self._order[:at], new, self._order[at:]])
+                if self._follower is not None:
+                    self._follower.widen(self._state.options.n_numeric, n_features)
 
     # --- looking inside ---------------------------------------------------------------------
 
@@ -1371,7 +1492,9 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
     @property
     def nbytes(self) -> int:
         """Exact bytes of all arrays that hold what was learnt."""
-        return self._state.nbytes if hasattr(self, "_state") else 0
+        if not hasattr(self, "_state"):
+            return 0
+        return self._state.nbytes + (0 if self._follower is None else self._follower.nbytes)
 
     @property
     def tree_(self) -> TreeView:
@@ -1396,6 +1519,27 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
         """Splits in order of time."""
         self._fitted()
         return list(self._splits)
+
+    @property
+    def changes_(self) -> list[Change]:
+        """Classes that moved and shifts of all classes, in order of time; the last 1,000.
+
+        Examples
+        --------
+        >>> rng = np.random.default_rng(0)
+        >>> X, y = rng.normal(size=(600, 2)), np.tile(["a", "b"], 300)
+        >>> X[y == "b"] += 9.0
+        >>> X[300:][y[300:] == "a"] -= 9.0  # one class moves, the other stays
+        >>> model = MistClassifier().fit(X, y)
+        >>> [(change.kind, change.label) for change in model.changes_]
+        [('class moved', 'a')]
+        """
+        self._fitted()
+        found = [] if self._follower is None else self._follower.changes
+        return [change._replace(label=self._label_at(change.label)) for change in found]
+
+    def _label_at(self, code: int | None) -> Any:
+        return None if code is None else self._labels.decode(np.array([code])).tolist()[0]
 
     @property
     def feature_importances_(self) -> Array:

@@ -18,6 +18,7 @@ CHOICES: dict[str, tuple[str | None, ...]] = {
     "class_prior": ("counts", "balanced"),
     "thresholds": ("medians", "dense", "sampled", "gaussian"),
     "sketch_dtype": ("float64", "float32"),
+    "adapt": ("stream", "classes", None),
 }
 
 RANGES: dict[str, tuple[type[numbers.Real], float, float, bool, bool]] = {
@@ -46,6 +47,7 @@ FIXED = (
     "variance_prior",
     "max_classes_per_leaf",
     "max_components",
+    "adapt",
     "open_world",
 )
 """Options that cannot change once a row is learnt."""

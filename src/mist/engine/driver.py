@@ -29,6 +29,7 @@ def run_until_request(
     ranks: Array,
     out: Array | None = None,
     shares: Array | None = None,
+    guesses: Array | None = None,
     notes: Notes | None = None,
 ) -> tuple[int, int]:
     """Learn rows from ``start`` on until the loop returns, and serve its request.
@@ -41,7 +42,7 @@ def run_until_request(
         First row not yet learnt, and the leaf that is due for a split attempt or -1.
     """
     row, reason, detail = state.handle.call(
-        run, X, codes, weights, start, ranks, out, shares, notes
+        run, X, codes, weights, start, ranks, out, shares, guesses, notes
     )
     return row, serve_request(state, reason, detail)
 

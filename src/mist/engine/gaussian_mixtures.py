@@ -884,15 +884,15 @@ def mixture_score(mixture, cell, X, i, deviation, need):
     ``deviation`` of shape (a,) is a scratch array.
     """
     components, own, a = mixture.components, mixture.own, mixture.growth.n_numeric
+    if need > -np.inf and not _reaches(mixture, cell, X, i, deviation, need):
+        return -np.inf
     best, total = -np.inf, 0.0
-    # The sum over n components reaches `need` only if one of them reaches its n-th part.
-    need += mixture.cells.log_total[cell] - math.log(float(mixture.cells.n[cell]))
     component = mixture.cells.first[cell]
     while component >= 0:
         score = components.log_mass[component] + components.constant[component]
         score += binary_score(own.odds, component, X, i, a)
         # Squared distance from which on the component is left out; `distance` stops there.
-        most = 2.0 * (score - max(best - NEGLIGIBLE, need))
+        most = 2.0 * (score - best + NEGLIGIBLE)
         if most > 0.0:
             away = distance(mixture.factor, own.mean, component, X, i, a, deviation, most)
             if away <= most and away < np.inf:
@@ -906,3 +906,21 @@ def mixture_score(mixture, cell, X, i, deviation, need):
     if total == 0.0:
         return -np.inf
     return best + math.log(total) - mixture.cells.log_total[cell]
+
+
+@inlined
+def _reaches(mixture, cell, X, i, deviation, need):
+    """Whether the log density of a row in a class may reach ``need``."""
+    components, own, a = mixture.components, mixture.own, mixture.growth.n_numeric
+    # The sum over n components reaches `need` only if one of them reaches its n-th part.
+    floor = need + mixture.cells.log_total[cell] - math.log(float(mixture.cells.n[cell]))
+    component = mixture.cells.first[cell]
+    while component >= 0:
+        score = components.log_mass[component] + components.constant[component]
+        most = 2.0 * (score + binary_score(own.odds, component, X, i, a) - floor)
+        if most > 0.0:
+            away = distance(mixture.factor, own.mean, component, X, i, a, deviation, most)
+            if away <= most and away < np.inf:
+                return True
+        component = components.next[component]
+    return False

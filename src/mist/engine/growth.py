@@ -93,6 +93,7 @@ def learn(
     ranks: Array,
     out: Array | None,
     shares: Array | None = None,
+    guesses: Array | None = None,
     made: list[Split] | None = None,
 ) -> list[Split]:
     """Learn rows one after another; with ``out`` given, predict each before it is learnt.
@@ -156,6 +157,7 @@ def learn(
                 ranks,
                 out,
                 shares,
+                guesses,
                 notes if state.candidate_splits else None,
             )
             if state.candidate_splits:

@@ -92,6 +92,12 @@ def _make_scratch(n_codes, n_columns):
 _NEARLY_TIED = 1e-9
 """Scores that differ by less are compared as probabilities."""
 
+NOT_ASKED = -2
+"""Guess for a row that need not be predicted."""
+
+SLACK = 14.0
+"""Log probabilities this much below the largest need not be exact, if guesses are given."""
+
 _HUGE = 1e300
 """Bound of a log density, so that sums with it stay finite."""
 
@@ -136,7 +142,8 @@ def _score_leaf(
     X,
     i,
     work,
-    only_winner,
+    slack,
+    guess,
     scores,
     codes,
 ):
@@ -144,8 +151,11 @@ def _score_leaf(
 
     Parameters as in the module docstring, and
 
-    only_winner : bool
-        Whether scores below the best one may be lower bounds.
+    slack : float
+        Scores that are so much below the best one may be lower bounds: 0 if only the winner
+        matters, infinite if all scores do.
+    guess : int
+        Class code that is likely to win, so that other scores may end early; -1 without one.
     scores, codes : float64 and int64 arrays, shape (n_codes,)
         Receive the score and the class code of every cell.
     """
@@ -154,6 +164,30 @@ def _score_leaf(
     need = -np.inf
     cell = leaves.first[leaf]
     prior_only = leaves.prior_only[leaf]
+    likely = -1
+    if guess >= 0 and not prior_only:
+        likely = find_cell(tree, leaf, guess)
+    if likely >= 0:
+        extra = 0.0
+        if options.balanced:
+            extra = _balance(cells.mass[likely], tree.totals[guess])
+        need = score(
+            model,
+            tree,
+            observed,
+            sketch,
+            has_nan,
+            binary,
+            options,
+            leaf,
+            likely,
+            X,
+            i,
+            work,
+            extra,
+            need,
+        )
+        need -= slack + _NEARLY_TIED * 10
     while cell >= 0:
         code, extra = cells.code[cell], 0.0
         if options.balanced:
@@ -177,13 +211,32 @@ def _score_leaf(
                 extra,
                 need,
             )
-            if only_winner:
-                # A little below the best, so that scores that nearly tie with it are exact.
-                need = max(need, scores[n] - _NEARLY_TIED * 10)
+            # A little below, so that scores that nearly tie with the best are exact.
+            need = max(need, scores[n] - slack - _NEARLY_TIED * 10)
         codes[n] = code
         n += 1
         cell = cells.next[cell]
     return n
+
+
+@inlined
+def _slack(shares, guesses, notes):
+    """``slack`` of `_score_leaf` in `_run`: what is asked for is known when it is compiled."""
+    if shares is None and notes is None:
+        return 0.0
+    return np.inf if guesses is None else SLACK
+
+
+@inlined
+def _asked(guesses, i):
+    """Whether a row is to be predicted."""
+    return guesses is None or guesses[i] > NOT_ASKED
+
+
+@inlined
+def _guess(guesses, i):
+    """``guess`` of `_score_leaf` for a row."""
+    return -1 if guesses is None else guesses[i]
 
 
 @exact
@@ -359,7 +412,7 @@ def _joint_density(
 
 
 @allocating
-def run(handle, X, codes, weights, start, ranks, out, shares, notes):
+def run(handle, X, codes, weights, start, ranks, out, shares, guesses, notes):
     """Learn rows from ``start`` on; where ``out`` is given, predict each row first.
 
     With ``open_world=True`` each row is scored under its class before it is learnt.
@@ -383,6 +436,10 @@ def run(handle, X, codes, weights, start, ranks, out, shares, notes):
         Receives the predicted class codes, -1 where nothing was known.
     shares : float64 array of zeros, shape (n, n_codes), or None
         Receives the class probabilities, in the order of the ranks; only with ``out``.
+    guesses : int64 array, shape (n,), or None
+        Class code that is likely to win, -1 without one, -2 if the row need not be predicted. With
+        guesses, a probability that is lower than the largest by a factor of exp(`SLACK`) or more
+        may be too low.
     notes : Notes or None
         Receives a record of each row, or says which rows are skipped.
 
@@ -396,7 +453,7 @@ def run(handle, X, codes, weights, start, ranks, out, shares, notes):
     scratch = _make_scratch(ranks.size, X.shape[1])
     work, screen_work = _workspace_of(handle), _screen_workspace_of(handle, scratch)
     return _run_at(
-        handle, X, codes, weights, start, ranks, out, shares, notes, scratch, work, screen_work
+        handle, X, codes, weights, start, ranks, out, shares, guesses, notes, scratch, work, screen_work
     )
 
 
@@ -417,7 +474,7 @@ def _screen_workspace_of(handle, scratch):
 
 @inlined
 def _run_at(
-    handle, X, codes, weights, start, ranks, out, shares, notes, scratch, work, screen_work
+    handle, X, codes, weights, start, ranks, out, shares, guesses, notes, scratch, work, screen_work
 ):
     """Load the state and call `_run`. Parameters as in `run` and the module docstring."""
     tree, observed, sketch, model, binary, options, conformity, screen = parts_of(handle)
@@ -435,6 +492,7 @@ def _run_at(
         ranks,
         out,
         shares,
+        guesses,
         notes,
         conformity,
         screen,
@@ -459,6 +517,7 @@ def _run(
     ranks,
     out,
     shares,
+    guesses,
     notes,
     conformity,
     screen,
@@ -482,7 +541,7 @@ def _run(
                 continue
         node = route(nodes, X, i)
         leaf = nodes.leaf[node]
-        if out is not None or notes is not None:
+        if (out is not None or notes is not None) and _asked(guesses, i):
             prepare(model, tree, observed, work)
             n = _score_leaf(
                 tree,
@@ -496,7 +555,8 @@ def _run(
                 X,
                 i,
                 work,
-                shares is None and notes is None,
+                _slack(shares, guesses, notes),
+                _guess(guesses, i),
                 scores,
                 known,
             )
@@ -641,7 +701,8 @@ def _predict_rows(
             X,
             i,
             work,
-            shares is None,
+            0.0 if shares is None else np.inf,
+            -1,
             scores,
             known,
         )
@@ -740,7 +801,8 @@ def _scores_at(handle, X, leaf, scores, scratch, work):
             X,
             i,
             work,
-            False,
+            np.inf,
+            -1,
             scratch.scores,
             scratch.codes,
         )

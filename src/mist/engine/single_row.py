@@ -120,7 +120,7 @@ def learn_row(context, handle, x, code, w):
     codes[0], weights[0] = code, w
     start = np.int64(0)
     _, reason, detail = _call_run(
-        run_at, (handle, row, codes, weights, start, ranks, None, None, None)
+        run_at, (handle, row, codes, weights, start, ranks, None, None, None, None)
     )
     return detail * _REASONS + reason
 
@@ -178,7 +178,7 @@ def learner(
     """
     # Only the types of the arrays matter here.
     row, codes, weights = np.empty((1, 1)), np.empty(1, np.int64), np.empty(1)
-    at = handle.layout.address(run, (row, codes, weights, 0, codes, None, None, None))
+    at = handle.layout.address(run, (row, codes, weights, 0, codes, None, None, None, None))
     context = Handle((at, order, n_numeric, ranks, has_nan, flags))
     return learn_row.standalone.compile(
         (context.layout.type, _ANY, _ROW, types.int64, types.float64)

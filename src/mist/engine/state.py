@@ -525,6 +525,24 @@ def detach_cells(tree, leaf):
 
 
 @exact
+def detach_cell(tree, cell):
+    """Take one cell off its leaf; it is not free yet, as with `detach_cells`."""
+    cells, leaves = tree.cells, tree.leaves
+    leaf, before, at = cells.leaf[cell], -1, leaves.first[cells.leaf[cell]]
+    while at != cell:
+        before, at = at, cells.next[at]
+    if before < 0:
+        leaves.first[leaf] = cells.next[cell]
+    else:
+        cells.next[before] = cells.next[cell]
+    if leaves.last[leaf] == cell:
+        leaves.last[leaf] = before
+    leaves.n_cells[leaf] -= 1
+    _leave(cells, tree.table, cell)
+    cells.leaf[cell] = -1
+
+
+@exact
 def free_cells(tree, detached):
     """Put detached cells on the free list."""
     for cell in detached:

@@ -1,0 +1,266 @@
+"""A shift that all classes share: a sensor with an offset, a new unit, a recalibration.
+
+The shift is subtracted from the numeric columns of every row before the tree sees it, in learning
+and in prediction, so classes that no longer arrive are found at their new place, too.
+
+Every class compares the mean of its last rows with its mean so far, in units of the covariance
+within classes (Mahalanobis). A difference is taken for a common shift if another class has lately
+found nearly the same one: each explains the rows of the other better than no shift does, by more
+than `NEEDED` nats, and the angle between them is small. Classes that move each their own way do
+not agree. On streams whose rows depend on each other, means of blocks differ for other reasons; the
+evidence is divided by how much more they have differed so far than independent rows would.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from mist.adaptation.packed import factorise, solve_half
+from mist.engine.arrays import grown
+from mist.engine.compiled import allocating, exact
+from mist.engine.state import packed_size
+
+BLOCK = 20
+"""Rows of a class whose mean is compared."""
+
+YOUNG = 30.0
+"""A class with fewer rows before the block has no mean to compare with."""
+
+NEEDED = 6.0
+"""Evidence in nats that both classes must give."""
+
+AGREED = 0.8
+"""Least cosine between the differences of two classes."""
+
+RECENT = 1000
+"""Rows after which the difference of a class is out of date."""
+
+MOST_COLUMNS = 100
+"""With more numeric columns, no common shift is looked for."""
+
+_SCATTER, _ROWS, _DIFFERED, _BLOCKS = range(4)
+_PRIOR_BLOCKS = 5.0
+_NEVER = -(2**60)
+
+
+class CommonShift(NamedTuple):
+    """The shift, and what the search for it keeps; a counts the numeric columns."""
+
+    shift: Any  # float64 (a,): subtracted from rows
+    weight: Any  # float64 (codes,): rows behind `mean`
+    mean: Any  # float64 (codes, a): of complete blocks
+    rows: Any  # int64 (codes,): rows in the block at hand
+    total: Any  # float64 (codes, a): their sum
+    difference: Any  # float64 (codes, a): of the last block from the mean before it
+    found_at: Any  # int64 (codes,): row at which that block ended
+    scatter: Any  # float64 (packed,): sum of squares and products within blocks
+    centre: Any  # float64 (a,): mean of all rows
+    spread: Any  # float64 (a,): sum of squared deviations of all rows
+    sums: Any  # float64 (4,): weight of `scatter`; rows; differences of blocks; their number
+    changed_at: Any  # int64 (1,): row of the last change of the shift
+
+
+def new_common_shift(n_numeric: int) -> CommonShift:
+    """Return the state before the first row."""
+    a = n_numeric if n_numeric <= MOST_COLUMNS else 0
+    return CommonShift(
+        shift=np.zeros(a),
+        weight=np.zeros(0),
+        mean=np.zeros((0, a)),
+        rows=np.zeros(0, np.int64),
+        total=np.zeros((0, a)),
+        difference=np.zeros((0, a)),
+        found_at=np.zeros(0, np.int64),
+        scatter=np.zeros(packed_size(a)),
+        centre=np.zeros(a),
+        spread=np.zeros(a),
+        sums=np.array([0.0, 0.0, _PRIOR_BLOCKS, _PRIOR_BLOCKS]),
+        changed_at=np.full(1, _NEVER),
+    )
+
+
+def reserve_codes(common: CommonShift, n_codes: int) -> CommonShift:
+    """Reserve so many classes."""
+    old = len(common.weight)
+    names = ("weight", "mean", "rows", "total", "difference", "found_at")
+    common = common._replace(**{name: grown(getattr(common, name), n_codes) for name in names})
+    common.found_at[old:] = _NEVER
+    return common
+
+
+def forget_class(common: CommonShift, code: int) -> None:
+    """Drop what is known of a class."""
+    common.weight[code], common.rows[code], common.found_at[code] = 0.0, 0, _NEVER
+    common.total[code] = 0.0
+
+
+@allocating
+def find_shift(common, X, codes, weights):
+    """Learn rows that already had the shift subtracted, up to one that changes the shift.
+
+    Parameters
+    ----------
+    common : CommonShift
+        Changed in place.
+    X : float64 array, shape (n, d)
+        Rows, numeric columns first. Rows with a missing number are left out.
+    codes : int64 array, shape (n,)
+        Class codes.
+    weights : float64 array, shape (n,)
+        Rows of weight 0 are left out; the others count as one row each.
+
+    Returns
+    -------
+    float
+        Length of the change in units of the covariance within classes; 0 without a change.
+    """
+    a = common.shift.size
+    work = np.empty((3, a))
+    factor = np.empty(common.scatter.size)
+    for i in range(X.shape[0]):
+        if weights[i] > 0.0 and _is_complete(X, i, a):
+            length = _learn_row(common, X[i], codes[i], a, work, factor)
+            if length > 0.0:
+                return length
+    return 0.0
+
+
+@exact
+def _is_complete(X, i, a):
+    for j in range(a):
+        if X[i, j] != X[i, j]:
+            return False
+    return a > 0
+
+
+@exact
+def _learn_row(common, x, code, a, work, factor):
+    """Learn one row; returns as `find_shift`."""
+    sums = common.sums
+    sums[_ROWS] += 1.0
+    for j in range(a):
+        away = x[j] - common.centre[j]
+        common.centre[j] += away / sums[_ROWS]
+        common.spread[j] += away * (x[j] - common.centre[j])
+    n = common.rows[code]
+    if n > 0:
+        away, at = work[0], 0
+        for j in range(a):
+            away[j] = x[j] - common.total[code, j] / n
+        for i in range(a):
+            for j in range(i + 1):
+                common.scatter[at] += away[i] * away[j] * n / (n + 1.0)
+                at += 1
+        sums[_SCATTER] += 1.0
+    for j in range(a):
+        common.total[code, j] += x[j]
+    common.rows[code] += 1
+    if common.rows[code] < BLOCK:
+        return 0.0
+    return _end_block(common, code, a, work, factor)
+
+
+@exact
+def _end_block(common, code, a, work, factor):
+    """Compare a complete block with its class, and with what other classes have found."""
+    sums, mine, theirs = common.sums, work[1], work[2]
+    now, weight, length = np.int64(sums[_ROWS]), common.weight[code], 0.0
+    if weight >= YOUNG:
+        _covariance(common, a, factor)
+        for j in range(a):
+            common.difference[code, j] = common.total[code, j] / BLOCK - common.mean[code, j]
+            mine[j] = common.difference[code, j]
+        common.found_at[code] = now
+        solve_half(factor, mine, a)
+        inflation = max(1.0, sums[_DIFFERED] / sums[_BLOCKS])
+        own = BLOCK * weight / (BLOCK + weight)
+        mine_squared = _dot(mine, mine, a)
+        sums[_DIFFERED] += own * mine_squared / a
+        sums[_BLOCKS] += 1.0
+        best, partner = NEEDED, -1
+        for other in range(common.weight.size):
+            age = now - common.found_at[other]
+            if other == code or age > RECENT or common.found_at[other] <= common.changed_at[0]:
+                continue
+            for j in range(a):
+                theirs[j] = common.difference[other, j]
+            solve_half(factor, theirs, a)
+            both, squared = _dot(mine, theirs, a), _dot(theirs, theirs, a)
+            evidence = min(
+                own * (both - 0.5 * squared), _weight_of(common, other) * (both - 0.5 * mine_squared)
+            )
+            agree = both > AGREED * math.sqrt(mine_squared * squared)
+            if evidence / inflation > best and agree:
+                best, partner = evidence / inflation, other
+        if partner >= 0:
+            share = own / (own + _weight_of(common, partner))
+            for j in range(a):
+                mine[j] = share * common.difference[code, j]
+                mine[j] += (1.0 - share) * common.difference[partner, j]
+                common.shift[j] += mine[j]
+            solve_half(factor, mine, a)
+            length = math.sqrt(_dot(mine, mine, a))
+    for j in range(a):
+        common.mean[code, j] = weight * common.mean[code, j] + common.total[code, j]
+        common.mean[code, j] /= weight + BLOCK
+        common.total[code, j] = 0.0
+    common.weight[code] = weight + BLOCK
+    common.rows[code] = 0
+    if length > 0.0:
+        common.changed_at[0] = now
+        common.rows[:] = 0
+        common.total[:] = 0.0
+    return length
+
+
+@exact
+def _weight_of(common, code):
+    """Rows that a difference of block and class is worth."""
+    return BLOCK * common.weight[code] / (BLOCK + common.weight[code])
+
+
+@exact
+def _dot(u, v, a):
+    total = 0.0
+    for j in range(a):
+        total += u[j] * v[j]
+    return total
+
+
+@exact
+def _covariance(common, a, factor):
+    """Write the factor of the covariance within classes, with a little of the overall variance."""
+    weight, at = max(common.sums[_SCATTER], 1.0), 0
+    for i in range(a):
+        for j in range(i + 1):
+            factor[at] = common.scatter[at] / weight
+            at += 1
+        factor[at - 1] += 1e-3 * common.spread[i] / common.sums[_ROWS] + 1e-12
+    factorise(factor, a)
+
+
+def merge(common: CommonShift, other: CommonShift, codes: np.ndarray[Any, Any]) -> None:
+    """Add the means that another model has of its classes, whose codes are mapped.
+
+    The shift stays: it belongs to the rows that this model will see.
+    """
+    for theirs, code in enumerate(codes[: len(other.weight)].tolist()):
+        both = common.weight[code] + other.weight[theirs]
+        if both > 0.0:
+            common.mean[code] *= common.weight[code] / both
+            common.mean[code] += other.mean[theirs] * (other.weight[theirs] / both)
+        common.weight[code] = both
+    common.scatter += other.scatter
+    both = common.sums[_ROWS] + other.sums[_ROWS]
+    if both > 0.0:
+        away = other.centre - common.centre
+        share = other.sums[_ROWS] / both
+        common.centre += away * share
+        common.spread += other.spread + away * away * (common.sums[_ROWS] * share)
+    common.sums += other.sums
+    common.sums[[_DIFFERED, _BLOCKS]] -= _PRIOR_BLOCKS
+    # The next differences are compared with the merged means.
+    common.rows[:], common.total[:], common.found_at[:] = 0, 0.0, _NEVER

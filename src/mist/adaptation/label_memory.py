@@ -1,0 +1,100 @@
+"""What labels came lately: counts, recent frequencies, the last label, and what followed it.
+
+This is knowledge of the next row of the stream, and of no other row.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from mist.engine.arrays import grown
+from mist.engine.compiled import exact
+
+N_PRIORS = 4
+"""Number of log priors that `write_priors` writes."""
+
+MOST_PAIRED_CLASSES = 512
+"""With more classes, what follows a label is not counted."""
+
+_RECENT = 0.5 ** (1.0 / 100.0)
+_FOLLOWED = 0.5 ** (1.0 / 500.0)
+_SHRINKAGE = 2.0
+
+
+class LabelMemory(NamedTuple):
+    """Frequencies of labels, by class code."""
+
+    count: Any  # float64 (codes,): weight of the rows so far
+    recent: Any  # float64 (codes,): rows, half of whose weight is lost every 100 rows
+    followed: Any  # float64 (codes, codes): of each label, what came next; 500 rows of the label
+    last: Any  # int64 (1,): code of the last row, -1 before the first
+
+
+def new_label_memory() -> LabelMemory:
+    """Return the state before the first row."""
+    return LabelMemory(np.zeros(0), np.zeros(0), np.zeros((0, 0)), np.full(1, -1))
+
+
+def reserve_codes(labels: LabelMemory, n_codes: int) -> LabelMemory:
+    """Reserve so many classes."""
+    if n_codes <= len(labels.count):
+        return labels
+    n = n_codes if n_codes <= MOST_PAIRED_CLASSES else 0
+    followed, old = np.zeros((n, n)), min(len(labels.followed), n)
+    followed[:old, :old] = labels.followed[:old, :old]
+    return LabelMemory(
+        grown(labels.count, n_codes), grown(labels.recent, n_codes), followed, labels.last
+    )
+
+
+@exact
+def write_priors(labels, n, floor, out):
+    """Write four log priors of each of n classes: by counts, recent, what followed, and the same.
+
+    A class without rows gets ``floor`` in the first three.
+    """
+    total, recent, last = 0.0, 0.0, labels.last[0]
+    for k in range(n):
+        total += labels.count[k]
+        recent += labels.recent[k]
+    after = 0.0
+    known = 0 <= last < labels.followed.shape[0]
+    if known:
+        for k in range(n):
+            after += labels.followed[last, k]
+    for k in range(n):
+        out[3, k] = 0.0 if k == last else -1.0
+        if labels.count[k] == 0.0:
+            out[0, k] = out[1, k] = out[2, k] = floor
+            continue
+        share = (labels.recent[k] + 0.5 / n) / (recent + 0.5)
+        out[0, k] = math.log((labels.count[k] + 0.5) / (total + 0.5 * n))
+        out[1, k] = max(floor, math.log(share))
+        out[2, k] = out[1, k]
+        if known:
+            next_share = (labels.followed[last, k] + _SHRINKAGE * share) / (after + _SHRINKAGE)
+            out[2, k] = max(floor, math.log(next_share))
+
+
+@exact
+def learn(labels, code, w):
+    """Count the label of one row of weight w."""
+    labels.count[code] += w
+    for k in range(labels.recent.size):
+        labels.recent[k] *= _RECENT
+    labels.recent[code] += 1.0
+    last = labels.last[0]
+    if 0 <= last < labels.followed.shape[0] and code < labels.followed.shape[0]:
+        for k in range(labels.followed.shape[1]):
+            labels.followed[last, k] *= _FOLLOWED
+        labels.followed[last, code] += 1.0
+    labels.last[0] = code
+
+
+def merge(labels: LabelMemory, other: LabelMemory, codes: np.ndarray[Any, Any]) -> None:
+    """Add the counts of another model, whose codes are mapped; its order of rows says nothing."""
+    n = min(len(codes), len(other.count))
+    labels.count[codes[:n]] += other.count[:n]

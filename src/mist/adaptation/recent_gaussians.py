@@ -1,0 +1,273 @@
+"""Recent Gaussians: what each class looked like in its last rows.
+
+For every class two Gaussians with full covariance, whose statistics lose half their weight with
+every 30 or 300 rows *of the class*. Other classes' rows age nothing, so an absent class keeps them
+as they are. The factor of the scatter is updated row by row. A ridge, the long-run variances of the
+class drawn towards those within all classes, is worth as many rows as there are columns; what the
+ageing takes from it is added back in one column at each row.
+
+0/1 columns are columns like the others. A missing value counts as the mean of the Gaussian. With
+more than `MOST_FULL` columns the covariance is diagonal.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from mist.adaptation.packed import add_outer
+from mist.engine.arrays import grown
+from mist.engine.compiled import allocating, exact
+from mist.engine.state import packed_size
+
+HALF_LIVES = (30.0, 300.0)
+"""Rows of the class after which a statistic has lost half its weight."""
+
+MOST_FULL = 100
+"""Most columns with a full covariance."""
+
+_LONG = ("long_weight", "long_mean", "long_spread")
+_SHRINKAGE = 0.02
+_TINY = 1e-12
+
+
+class RecentGaussians(NamedTuple):
+    """Gaussians of every class and half-life; d counts all columns."""
+
+    decay: Any  # float64 (memories,): factor on the weight at each row of the class
+    rows: Any  # int64 (codes,): rows of the class
+    weight: Any  # float64 (codes, memories)
+    mean: Any  # float64 (codes, memories, d)
+    factor: Any  # float64 (codes, memories, packed): of scatter plus ridge
+    constant: Any  # float64 (codes, memories): of the log density
+    long_weight: Any  # float64 (codes,)
+    long_mean: Any  # float64 (codes, d): of all rows of the class
+    long_spread: Any  # float64 (codes, d): their sum of squared deviations
+    within: Any  # float64 (d,): sum of `long_spread` over all classes
+    overall: Any  # float64 (3, d): weight, mean and sum of squared deviations of all rows
+
+
+def new_recent_gaussians(n_columns: int) -> RecentGaussians:
+    """Return the state before the first row."""
+    d, m = n_columns, len(HALF_LIVES)
+    size = packed_size(d) if d <= MOST_FULL else d
+    return RecentGaussians(
+        decay=0.5 ** (1.0 / np.array(HALF_LIVES)),
+        rows=np.zeros(0, np.int64),
+        weight=np.zeros((0, m)),
+        mean=np.zeros((0, m, d)),
+        factor=np.zeros((0, m, size)),
+        constant=np.zeros((0, m)),
+        long_weight=np.zeros(0),
+        long_mean=np.zeros((0, d)),
+        long_spread=np.zeros((0, d)),
+        within=np.zeros(d),
+        overall=np.zeros((3, d)),
+    )
+
+
+def reserve_codes(recent: RecentGaussians, n_codes: int) -> RecentGaussians:
+    """Reserve so many classes."""
+    shared = ("decay", "within", "overall")
+    parts = {
+        name: grown(getattr(recent, name), n_codes)
+        for name in recent._fields
+        if name not in shared
+    }
+    return recent._replace(**parts)
+
+
+@exact
+def _is_full(recent):
+    return recent.factor.shape[2] > recent.mean.shape[2] or recent.mean.shape[2] == 1
+
+
+@exact
+def log_density(recent, code, memory, X, i, least, z):
+    """Log density of a row, up to a constant of all classes; -inf if it is below ``least``.
+
+    ``z`` of shape (d,) is a scratch array.
+    """
+    d = X.shape[1]
+    factor, mean = recent.factor[code, memory], recent.mean[code, memory]
+    # The ridge is worth d rows.
+    score, half, squares = recent.constant[code, memory], 0.5 * (recent.weight[code, memory] + d), 0.0
+    full = _is_full(recent)
+    for j in range(d):
+        away = X[i, j] - mean[j]
+        if away != away:
+            away = 0.0
+        if full:
+            row = j * (j + 1) // 2
+            for k in range(j):
+                away -= factor[row + k] * z[k]
+            away /= factor[row + j]
+        else:
+            away /= factor[j]
+        z[j] = away
+        squares += away * away
+        if score - half * squares < least:
+            return -np.inf
+    return score - half * squares
+
+
+@allocating
+def write_nearest(recent, X, out):
+    """Write the class with the largest density of the first memory; -1 before the first row.
+
+    Entries below -1 stay as they are.
+    """
+    z = np.empty(X.shape[1])
+    last = -1
+    for i in range(X.shape[0]):
+        if out[i] < -1:
+            continue
+        best, out[i] = -np.inf, -1
+        # From the last result on: in most streams it is a good start, and ends other scores early.
+        if last >= 0:
+            best, out[i] = log_density(recent, last, 0, X, i, best, z), last
+        for k in range(recent.rows.size):
+            if k != last and recent.rows[k] > 0:
+                score = log_density(recent, k, 0, X, i, best, z)
+                if score > best:
+                    best, out[i] = score, k
+        last = out[i]
+
+
+@exact
+def learn(recent, code, X, i, w, ridge, v):
+    """Learn a row of weight w; ``ridge`` and ``v`` of shape (d,) are scratch arrays."""
+    d = X.shape[1]
+    _learn_long(recent, code, X, i, w, ridge)
+    full, first = _is_full(recent), recent.rows[code] == 0
+    turn = recent.rows[code] % d
+    for m in range(recent.decay.size):
+        mean, factor = recent.mean[code, m], recent.factor[code, m]
+        if first:
+            recent.weight[code, m] = w
+            for j in range(d):
+                mean[j] = X[i, j] if X[i, j] == X[i, j] else recent.overall[1, j]
+                factor[j * (j + 1) // 2 + j if full else j] = math.sqrt(d * ridge[j])
+            _write_constant(recent, code, m, d, full)
+            continue
+        decay = recent.decay[m] ** w
+        before = recent.weight[code, m] * decay
+        after = before + w
+        root = math.sqrt(before * w / after)
+        for j in range(d):
+            away = X[i, j] - mean[j]
+            if away != away:
+                away = 0.0
+            mean[j] += away * w / after
+            v[j] = root * away
+        recent.weight[code, m] = after
+        shrink = math.sqrt(decay)
+        for k in range(factor.size):
+            factor[k] *= shrink
+        # The part of the ridge that was lost, summed over d rows, in one column.
+        lost = d * d * (1.0 - decay) * ridge[turn]
+        if full:
+            add_outer(factor, v, d)
+            v[:] = 0.0
+            v[turn] = math.sqrt(lost)
+            add_outer(factor, v, d)
+        else:
+            for j in range(d):
+                factor[j] = math.sqrt(factor[j] * factor[j] + v[j] * v[j])
+            factor[turn] = math.sqrt(factor[turn] * factor[turn] + lost)
+        _write_constant(recent, code, m, d, full)
+    recent.rows[code] += 1
+
+
+@exact
+def _write_constant(recent, code, m, d, full):
+    """Write the constant of a log density, after its factor and weight have changed."""
+    factor, total = recent.factor[code, m], 0.5 * d * math.log(recent.weight[code, m] + d)
+    # Products of a few roots save logarithms; so few do not overflow.
+    product, n = 1.0, 0
+    for j in range(d):
+        product *= factor[j * (j + 1) // 2 + j if full else j]
+        n += 1
+        if n == 4 or j == d - 1:
+            total -= math.log(product)
+            product, n = 1.0, 0
+    recent.constant[code, m] = total
+
+
+@exact
+def _learn_long(recent, code, X, i, w, ridge):
+    """Learn the long-run moments, and write the variances of the ridge."""
+    d, overall = X.shape[1], recent.overall
+    recent.long_weight[code] += w
+    n = recent.long_weight[code]
+    for j in range(d):
+        x = X[i, j]
+        if x == x:
+            overall[0, j] += w
+            away = x - overall[1, j]
+            overall[1, j] += away * w / overall[0, j]
+            overall[2, j] += w * away * (x - overall[1, j])
+            away = x - recent.long_mean[code, j]
+            recent.long_mean[code, j] += away * w / n
+            more = w * away * (x - recent.long_mean[code, j])
+            recent.long_spread[code, j] += more
+            recent.within[j] += more
+        known = max(overall[0, j], 1.0)
+        pooled = (recent.within[j] + _SHRINKAGE * overall[2, j]) / known + _TINY
+        ridge[j] = (recent.long_spread[code, j] + d * pooled) / (n + d)
+
+
+def merge(recent: RecentGaussians, other: RecentGaussians, codes: np.ndarray[Any, Any]) -> None:
+    """Add what another model knows of its classes, whose codes are mapped.
+
+    The rows of both count as equally recent.
+    """
+    d = recent.mean.shape[2]
+    for theirs, code in enumerate(codes[: len(other.rows)].tolist()):
+        if other.rows[theirs] == 0:
+            continue
+        if recent.rows[code] == 0:
+            for name in ("rows", "weight", "mean", "factor", "constant", *_LONG):
+                getattr(recent, name)[code] = getattr(other, name)[theirs]
+            continue
+        for m in range(len(recent.decay)):
+            _merge_one(recent, code, other, theirs, m)
+        n, more = recent.long_weight[code], other.long_weight[theirs]
+        away = other.long_mean[theirs] - recent.long_mean[code]
+        recent.long_mean[code] += away * (more / (n + more))
+        recent.long_spread[code] += other.long_spread[theirs] + away * away * (n * more / (n + more))
+        recent.long_weight[code] += more
+        recent.rows[code] += other.rows[theirs]
+    recent.within[:] = recent.long_spread.sum(axis=0)
+    n, more = recent.overall[0].copy(), other.overall[0]
+    share = np.divide(more, n + more, out=np.zeros(d), where=n + more > 0)
+    away = other.overall[1] - recent.overall[1]
+    recent.overall[0] += more
+    recent.overall[1] += away * share
+    recent.overall[2] += other.overall[2] + away * away * n * share
+
+
+def _merge_one(
+    recent: RecentGaussians, code: int, other: RecentGaussians, theirs: int, m: int
+) -> None:
+    """Merge one Gaussian of a class with another model's."""
+    mine, more = recent.weight[code, m], other.weight[theirs, m]
+    away = other.mean[theirs, m] - recent.mean[code, m]
+    between = away * math.sqrt(mine * more / (mine + more))
+    d = len(away)
+    if recent.factor.shape[2] == packed_size(d):
+        rows, columns = np.tril_indices(d)
+        low = np.zeros((2, d, d))
+        low[0][rows, columns] = recent.factor[code, m]
+        low[1][rows, columns] = other.factor[theirs, m]
+        # The ridge is in both; the surplus ages with the rows that come.
+        total = low[0] @ low[0].T + low[1] @ low[1].T + np.outer(between, between)
+        recent.factor[code, m] = np.linalg.cholesky(total)[rows, columns]
+    else:
+        squares = recent.factor[code, m] ** 2 + other.factor[theirs, m] ** 2 + between**2
+        recent.factor[code, m] = np.sqrt(squares)
+    recent.mean[code, m] += away * (more / (mine + more))
+    recent.weight[code, m] = mine + more
+    _write_constant(recent, code, m, d, recent.factor.shape[2] == packed_size(d))

@@ -1,0 +1,59 @@
+"""Forgetting a class: all leaves lose what they hold of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mist.engine.conformity import count_masses
+from mist.engine.inheritance import give_back
+from mist.engine.leafmodel import kind_of
+from mist.engine.state import M2, N_LEAVES, State, detach_cell, find_cell, leaf_cells
+
+Array = np.ndarray[Any, Any]
+
+
+def forget_class(state: State, code: int) -> None:
+    """Remove what the leaves hold of a class; splits and other classes stay.
+
+    A leaf that holds no other class keeps it, since a leaf must predict something.
+
+    Parameters
+    ----------
+    state : State
+        The model; changed in place.
+    code : int
+        Class code.
+    """
+    tree = state.tree
+    with state.changing():
+        for leaf in range(int(tree.counters[N_LEAVES])):
+            cell = int(find_cell(tree, leaf, code))
+            if cell >= 0 and tree.leaves.n_cells[leaf] > 1:
+                _remove(state, leaf, cell)
+        held = np.zeros(max(len(tree.totals), code + 1))
+        count_masses(tree, held)
+        if state.options.balanced:
+            tree.totals[code] = held[code]
+        if state.conformity is not None:
+            count_masses(tree, state.conformity.held)
+            state.conformity.seen[code] = 0.0
+            state.conformity.scored[code] = 0
+            state.conformity.weights[code] = 0.0
+
+
+def _remove(state: State, leaf: int, cell: int) -> None:
+    """Take a cell off its leaf, and renew what the leaf sums over its cells."""
+    tree, leaves, gone = state.tree, state.tree.leaves, np.array([cell])
+    leaves.sketched[leaf] -= int(tree.cells.start[cell] >= 0)
+    detach_cell(tree, cell)
+    give_back(state, gone)
+    if leaves.prior_only[leaf]:
+        return
+    kept = leaf_cells(tree, leaf)
+    leaves.weight[leaf] = tree.cells.weight[kept].sum()
+    tree.spread[leaf] = tree.stats[kept, M2].sum(axis=0)
+    if state.observed is not None:
+        state.observed.leaf[leaf] = state.observed.cell[kept].sum(axis=0)
+    kind_of(state.model).refresh(state, leaf)
