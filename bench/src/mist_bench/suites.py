@@ -13,7 +13,7 @@ from mist.variants import Variants, entitle
 from mist_bench.methods import Method
 
 if TYPE_CHECKING:
-    from mist_bench.datasets import DriftStream
+    from mist.datasets import DriftStream
 
 __all__ = ["PROTOCOLS", "SEEDS", "SETTINGS", "SUITES", "Setting", "find_generator", "find_setting"]
 
@@ -188,7 +188,7 @@ _SETTINGS: Mapping[str, Setting] = {
 
 
 def _drifting(title: str, function: str, **load: Any) -> Setting:
-    maker = f"mist_bench.datasets:{function}"
+    maker = f"mist.datasets:{function}"
     return Setting(title, "", load, drawn=True, order="natural", generator=maker)
 
 
