@@ -290,6 +290,25 @@ def test_a_suite_without_river(monkeypatch):
     assert "pip install 'mist-tree[bench]'" in text
 
 
+def test_streams_without_data_are_left_out_with_the_reason(monkeypatch):
+    reasons = {"outdoor_in_order": "no [public] copy", "sea": "no seas"}
+    monkeypatch.setattr(command, "find_absent", lambda names: reasons)
+    asked = []
+    monkeypatch.setattr(command, "plan", lambda suite, **options: asked.append(options) or stop())
+
+    def stop():
+        raise ValueError("enough")
+
+    outcome = bench("--suite", "drift", "--models", "no-change")
+    left_out = ["outdoor_in_order is left out: no [public] copy", "sea is left out: no seas"]
+    assert outcome.stdout.splitlines() == left_out
+    assert asked[0]["datasets"] == [name for name in SUITES["drift"] if name not in reasons]
+    # Streams that are named are not left out: their runs fail.
+    outcome = bench("--models", "no-change", "--datasets", "outdoor_in_order", "--suite", "drift")
+    assert outcome.stdout == ""
+    assert asked[1]["datasets"] == ["outdoor_in_order"]
+
+
 @pytest.mark.parametrize(
     ("option", "hint"), [([], "the same command goes on"), (["--fresh"], "without --fresh goes on")]
 )

@@ -21,6 +21,7 @@ from mist_bench.inventory import failure_table
 from mist_bench.methods import METHODS
 from mist_bench.outcomes import arrange
 from mist_bench.result_tables import to_rich
+from mist_bench.schedule import find_absent
 from mist_bench.scores import HEADLINE, headline_of
 from mist_bench.store import read_records
 from mist_bench.summary import score_tables
@@ -103,11 +104,18 @@ def _plan(options: BenchOptions, console: Console) -> list[Run]:
                     f"{library} is not installed, so these are left out: {', '.join(left_out)} "
                     f"(pip install 'mist-tree[{extra}]')"
                 )
+    datasets = list(options.datasets)
+    if not datasets and options.suite == "drift":
+        # Each stream is a result of its own, so the others are worth having without it.
+        absent = find_absent(SUITES["drift"])
+        datasets = [name for name in SUITES["drift"] if name not in absent]
+        for name, reason in absent.items():
+            console.print(f"{name} is left out: {reason}", markup=False, soft_wrap=True)
     chosen = {"seeds": options.seeds} if options.seeds else {}
     return plan(
         options.suite,
         methods=methods or None,
-        datasets=options.datasets or None,
+        datasets=datasets or None,
         protocol=options.protocol,
         **chosen,
     )

@@ -17,6 +17,7 @@ from mist_bench.datasets.marginals import (
     make_outliers,
     make_pareto,
 )
+from mist_bench.datasets.river_streams import load_river_stream
 from mist_bench.datasets.stress import (
     make_angular_sectors,
     make_antipodal,
@@ -29,6 +30,7 @@ from mist_bench.datasets.stress import (
 
 __all__ = [
     "DriftStream",
+    "load_river_stream",
     "make_agrawal",
     "make_angular_sectors",
     "make_antipodal",
