@@ -15,7 +15,7 @@ from bench_records import record
 from mist.cli import app
 from mist_bench import MEASURES, SETTINGS, SUITES, command, follow, plan, schedule
 from mist_bench.cli import Protocol, Suite
-from mist_bench.methods import METHODS
+from mist_bench.methods import METHODS, RIVALS
 from mist_bench.suites import PROTOCOLS
 
 SCRIPT = Path(__file__).parents[2] / "benchmarks" / "kill_and_resume.py"
@@ -65,7 +65,7 @@ def test_list(here):
     outcome = bench("--list")
     assert outcome.exit_code == 0
     rows = {line.split()[0]: line for line in outcome.stdout.splitlines() if line.strip()}
-    assert set(METHODS) | set(SETTINGS) <= set(rows)
+    assert set(METHODS) | set(RIVALS) | set(SETTINGS) <= set(rows)
     assert rows["iris"].split() == [
         *("iris", "Iris", "quick,", "standard,", "real", "1", "class", "here")
     ]
