@@ -108,7 +108,7 @@ def iter_grid(
     if retry_failed:
         known = {run: record for run, record in known.items() if not record.failed}
     left = [run for run in runs if run not in known]
-    # Before several processes do so at once; each run on an absent set reports the error.
+    # Downloads before several processes do so at once. Each run on an absent set reports the error.
     find_absent(name for run in left if (name := _dataset_of(run)))
     yield _progress(None, known, runs, jobs)
     for record in _perform(left, jobs):

@@ -81,7 +81,7 @@ def make_led(
 ) -> DriftStream:
     """Make digits on a display of seven segments [1]_, which move to other columns gradually.
 
-    In the four concepts the first 0, 3, 5 and 7 segments have changed places with the columns from
+    In the four concepts the first 0, 3, 5 and 7 segments are exchanged with the columns from
     7 on. A row t rows after the middle of a change is of the new concept with probability
     ``1 / (1 + exp(-4 t / width))`` [2]_.
 
