@@ -15,7 +15,7 @@ PROJECTS := pyproject.toml bench/pyproject.toml
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: demo test test-capymoa lint size fuzz fuzz-models compat audit bench-speed docs format clean help
+.PHONY: demo test test-capymoa bench-capymoa lint size fuzz fuzz-models compat audit bench-speed docs format clean help
 
 demo: $(VENV)/.installed-run ## install the package and run the demonstration
 	$(BIN)/mist demo
@@ -26,7 +26,12 @@ test: $(VENV)/.installed-dev ## run the tests and the examples in the docstrings
 # CapyMOA asks for an older pandas than ours, so it has an environment of its own.
 test-capymoa: ## ask of our models what CapyMOA asks of a classifier (needs Java)
 	$(MAKE) --no-print-directory VENV=$(VENV)-capymoa $(VENV)-capymoa/.installed-capymoa
-	$(VENV)-capymoa/bin/python -m pytest -n 0 tests/interop/test_capymoa_adapter.py src/mist/interop/capymoa.py $(ARGS)
+	$(VENV)-capymoa/bin/python -m pytest -n 0 tests/interop/test_capymoa_adapter.py src/mist/interop/capymoa.py \
+	    bench/tests/bench/test_capymoa_rivals.py bench/src/mist_bench/capymoa_runs.py $(ARGS)
+
+bench-capymoa: ## run CapyMOA's classifiers on the streams of the drift suite (needs Java)
+	$(MAKE) --no-print-directory VENV=$(VENV)-capymoa $(VENV)-capymoa/.installed-capymoa
+	$(VENV)-capymoa/bin/python -m mist_bench.capymoa_rivals $(ARGS)
 
 lint: $(VENV)/.installed-dev ## check style, layout and types, change nothing
 	$(BIN)/ruff check .
@@ -65,7 +70,7 @@ clean: ## remove the environment, caches and everything that was built
 	find src bench tests benchmarks -name __pycache__ -prune -exec rm -rf {} + 2>/dev/null || true
 
 help: ## show this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 $(VENV)/.installed-run: pyproject.toml | $(VENV)/.created
 	@echo "Installing mist-tree into $(VENV) (needed once, takes a few minutes) ..."
@@ -86,9 +91,9 @@ $(VENV)/.installed-docs: $(PROJECTS) | $(VENV)/.created
 	@$(PIP) --editable '.[docs]' --editable ./bench
 	@touch $@
 
-$(VENV)/.installed-capymoa: pyproject.toml | $(VENV)/.created
+$(VENV)/.installed-capymoa: $(PROJECTS) | $(VENV)/.created
 	@echo "Installing mist-tree and CapyMOA into $(VENV) (needed once, takes a few minutes) ..."
-	@$(PIP) --editable '.[capymoa]' hypothesis pytest pytest-xdist
+	@$(PIP) --editable '.[capymoa]' --editable ./bench hypothesis pytest pytest-xdist
 	@touch $@
 
 # A name on the PATH may be a shim without an interpreter behind it, and Debian ships python3

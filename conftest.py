@@ -2,4 +2,5 @@
 
 from importlib.util import find_spec
 
-collect_ignore_glob = [] if find_spec("capymoa") else ["src/mist/interop/capymoa*.py"]
+_CAPYMOA = ["src/mist/interop/capymoa*.py", "bench/src/mist_bench/capymoa_runs.py"]
+collect_ignore_glob = [] if find_spec("capymoa") else _CAPYMOA

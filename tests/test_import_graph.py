@@ -49,6 +49,7 @@ LAYERS: Mapping[str, Sequence[str]] = {
     "paper": ("mist_paper",),
     "their commands": (
         *("mist_bench.cli", "mist_bench.command", "mist_paper.cli", "mist_paper.command"),
+        "mist_bench.capymoa_rivals",
     ),
 }
 """From bottom to top, packages and modules; the longest name that fits a module counts."""

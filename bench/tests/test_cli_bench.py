@@ -15,7 +15,7 @@ from bench_records import record
 from mist.cli import app
 from mist_bench import MEASURES, SETTINGS, SUITES, command, follow, plan, schedule
 from mist_bench.cli import Protocol, Suite
-from mist_bench.methods import METHODS
+from mist_bench.methods import METHODS, RIVALS
 from mist_bench.suites import PROTOCOLS
 
 SCRIPT = Path(__file__).parents[2] / "benchmarks" / "kill_and_resume.py"
@@ -65,7 +65,7 @@ def test_list(here):
     outcome = bench("--list")
     assert outcome.exit_code == 0
     rows = {line.split()[0]: line for line in outcome.stdout.splitlines() if line.strip()}
-    assert set(METHODS) | set(SETTINGS) <= set(rows)
+    assert set(METHODS) | set(RIVALS) | set(SETTINGS) <= set(rows)
     assert rows["iris"].split() == [
         *("iris", "Iris", "quick,", "standard,", "real", "1", "class", "here")
     ]
@@ -288,6 +288,25 @@ def test_a_suite_without_river(monkeypatch):
     text = " ".join(outcome.stdout.split())
     assert text.startswith("river is not installed, so these are left out: efdt, efdt-no-reset,")
     assert "pip install 'mist-tree[bench]'" in text
+
+
+def test_streams_without_data_are_left_out_with_the_reason(monkeypatch):
+    reasons = {"outdoor_in_order": "no [public] copy", "sea": "no seas"}
+    monkeypatch.setattr(command, "find_absent", lambda names: reasons)
+    asked = []
+    monkeypatch.setattr(command, "plan", lambda suite, **options: asked.append(options) or stop())
+
+    def stop():
+        raise ValueError("enough")
+
+    outcome = bench("--suite", "drift", "--models", "no-change")
+    left_out = ["outdoor_in_order is left out: no [public] copy", "sea is left out: no seas"]
+    assert outcome.stdout.splitlines() == left_out
+    assert asked[0]["datasets"] == [name for name in SUITES["drift"] if name not in reasons]
+    # Streams that are named are not left out: their runs fail.
+    outcome = bench("--models", "no-change", "--datasets", "outdoor_in_order", "--suite", "drift")
+    assert outcome.stdout == ""
+    assert asked[1]["datasets"] == ["outdoor_in_order"]
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rich import box
@@ -18,11 +18,12 @@ from mist_bench.extras import EXTRAS, installed
 from mist_bench.follow import GridOptions, follow, tell_failures
 from mist_bench.grid_page import write_reports
 from mist_bench.inventory import failure_table
-from mist_bench.methods import METHODS
+from mist_bench.methods import METHODS, RIVALS
 from mist_bench.outcomes import arrange
 from mist_bench.result_tables import to_rich
+from mist_bench.schedule import find_absent
 from mist_bench.scores import HEADLINE, headline_of
-from mist_bench.store import read_records
+from mist_bench.store import path_of, read_records
 from mist_bench.summary import score_tables
 from mist_paper.comparison import compare, comparison_tables, figures_of
 
@@ -56,6 +57,8 @@ class BenchOptions(GridOptions):
 def bench(options: BenchOptions) -> bool:
     """Do the runs without a result, print the tables and write the report.
 
+    Rivals are not run here: their results are shown if the folder holds them.
+
     Parameters
     ----------
     options : BenchOptions
@@ -79,7 +82,7 @@ def bench(options: BenchOptions) -> bool:
     options.check()
     console = make_console()
     runs = _plan(options, console)
-    step = follow(runs, "bench", options)
+    step = follow([run for run in runs if run.method not in RIVALS], "bench", options)
     _report(runs, options, console)
     return tell_failures(step, console)
 
@@ -103,14 +106,26 @@ def _plan(options: BenchOptions, console: Console) -> list[Run]:
                     f"{library} is not installed, so these are left out: {', '.join(left_out)} "
                     f"(pip install 'mist-tree[{extra}]')"
                 )
+    datasets = list(options.datasets)
+    if not datasets and options.suite == "drift":
+        # Each stream is a result of its own, so the others are worth having without it.
+        absent = find_absent(SUITES["drift"])
+        datasets = [name for name in SUITES["drift"] if name not in absent]
+        for name, reason in absent.items():
+            console.print(f"{name} is left out: {reason}", markup=False, soft_wrap=True)
     chosen = {"seeds": options.seeds} if options.seeds else {}
-    return plan(
+    runs = plan(
         options.suite,
         methods=methods or None,
-        datasets=options.datasets or None,
+        datasets=datasets or None,
         protocol=options.protocol,
         **chosen,
     )
+    if options.methods:
+        return runs
+    of_rivals = dict.fromkeys(replace(run, method=rival) for rival in RIVALS for run in runs)
+    done = {run.method for run in of_rivals if path_of(options.out, run).exists()}
+    return [*runs, *(run for run in of_rivals if run.method in done)]
 
 
 def _report(runs: Sequence[Run], options: BenchOptions, console: Console) -> None:
@@ -169,6 +184,9 @@ def list_all() -> None:
         ready = method.needs is None or installed(method.needs)
         status = "ready" if ready else f"needs mist-tree[{method.needs}]"
         methods.add_row(key, method.title, method.group, status)
+    methods.add_section()
+    for key, method in RIVALS.items():
+        methods.add_row(key, method.title, method.group, "mist_bench.capymoa_rivals")
     console.print(methods)
     console.print()
     datasets = _table("data set", "name", "suites", "tasks of", "data")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from mist.presets import unknown_name
-from mist_bench.methods import METHODS
+from mist_bench.methods import METHODS, RIVALS, find_method
 from mist_bench.record import Run
 from mist_bench.suites import PROTOCOLS, SEEDS, SUITES, find_setting
 
@@ -62,7 +62,7 @@ def plan(
     suite : {"quick", "standard", "stress", "real", "unseen", "drift", "all"}, default="quick"
         Source of the methods and data sets that are not named.
     methods : sequence of str or None, default=None
-        Keys of `mist_bench.methods.METHODS`.
+        Keys of `mist_bench.methods.METHODS`, and of `RIVALS` for streams in their own order.
     datasets : sequence of str or None, default=None
         Keys of `mist_bench.SETTINGS`.
     seeds : sequence of int, default=(42, 123, 456, 789, 3330)
@@ -78,8 +78,8 @@ def plan(
     Raises
     ------
     ValueError
-        If a name is not known, something is named twice, there is nothing to run, or a stream in
-        its own order is to be prepared as in the paper.
+        If a name is not known, something is named twice, there is nothing to run, a stream in its
+        own order is to be prepared as in the paper, or a rival is to run on a stream of tasks.
 
     Examples
     --------
@@ -93,10 +93,15 @@ def plan(
     methods = default_methods(suite) if methods is None else methods
     datasets = SUITES[suite] if datasets is None else datasets
     for name in methods:
-        if name not in METHODS:
-            raise unknown_name("method", name, METHODS)
+        find_method(name)
+    rivals = [name for name in methods if name in RIVALS]
     for name in datasets:
-        if find_setting(name).order == "natural" and protocol == "paper":
+        natural = find_setting(name).order == "natural"
+        if rivals and not natural:
+            raise ValueError(
+                f"{rivals[0]} runs on streams in their own order only, and {name} comes in tasks"
+            )
+        if natural and protocol == "paper":
             raise ValueError(
                 f"{name} keeps its own order, the paper has no such stream: use honest"
             )

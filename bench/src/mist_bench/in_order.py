@@ -8,10 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.metrics import cohen_kappa_score
 
-from mist.datasets import load
-from mist.evaluation import class_recall, prequential_accuracy
-from mist_bench.datasets import DriftStream
-from mist_bench.drift_metrics import kappa_temporal, recovery_rows
+from mist.datasets import DriftStream, load
+from mist.evaluation import class_recall, kappa_temporal, prequential_accuracy, recovery_rows
 from mist_bench.suites import SETTINGS, find_generator
 
 __all__ = ["drift_measures", "read_stream"]
@@ -72,7 +70,7 @@ def drift_measures(stream: DriftStream, predicted: NDArray[np.int64]) -> dict[st
 
     Examples
     --------
-    >>> from mist_bench.datasets import make_sea
+    >>> from mist.datasets import make_sea
     >>> stream = make_sea(2000)
     >>> drift_measures(stream, stream.y)["recovery_rows"]
     200.0

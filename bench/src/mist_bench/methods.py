@@ -1,4 +1,4 @@
-"""All methods by name: ours, other trees, other models, and the ablations."""
+"""All methods by name: ours, other trees, other models, the ablations, and CapyMOA's rivals."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from mist.variants import Variants, entitle, join_name
 from mist_bench import baselines as more_baselines
 from mist_bench.ablations import PRESETS
 
-__all__ = ["METHODS", "Method", "make"]
+__all__ = ["METHODS", "RIVALS", "Method", "find_method", "make"]
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,8 @@ class Method:
     """Arguments of its class; all others have the defaults."""
 
     made_by: str | None = None
-    """Its class in `mist.baselines` or `mist_bench.baselines`; None for a preset."""
+    """Its class in `mist.baselines` or `mist_bench.baselines`, of a rival in `capymoa.classifier`;
+    None for a preset."""
 
     scale: bool = False
     """Whether it needs columns of similar scale, as distances, ridge penalties and networks do."""
@@ -173,6 +174,82 @@ METHODS: Mapping[str, Method] = Variants(
 """Every method by name, group after group; ``slda+shrinkage=0.1`` is a variant of one."""
 
 
+def _rival(
+    group: Literal["tree", "other"], title: str, made_by: str, reference: str, **parameters: Any
+) -> Method:
+    reference = f"{reference}; CapyMOA's code"
+    return Method(f"CapyMOA {title}", group, "capymoa", reference, parameters, made_by)
+
+
+def _vary_rival(name: str, rival: Method, options: Mapping[str, Any]) -> Method:
+    """A rival with other values of the parameters that it has here."""
+    check_known(name, options, [*rival.parameters])
+    return replace(
+        rival, title=entitle(rival.title, options), parameters={**rival.parameters, **options}
+    )
+
+
+RIVALS: Mapping[str, Method] = Variants(
+    {
+        "capymoa-ht": _rival(
+            "tree",
+            "HT",
+            "HoeffdingTree",
+            "Domingos and Hulten, Mining high-speed data streams, KDD 2000",
+        ),
+        "capymoa-hat": _rival("tree", "HAT", "HoeffdingAdaptiveTree", _ALL["hat"].reference),
+        "capymoa-arf": _rival(
+            "tree",
+            "ARF",
+            "AdaptiveRandomForestClassifier",
+            _ALL["arf"].reference,
+            ensemble_size=10,
+        ),
+        "capymoa-knn": _rival(
+            "other",
+            "kNN",
+            "KNN",
+            "Bifet, Holmes, Kirkby and Pfahringer, MOA: Massive online analysis, JMLR 11, 2010",
+            window_size=1000,
+        ),
+        "capymoa-nb": _rival("other", "naive Bayes", "NaiveBayes", "John and Langley, UAI 1995"),
+        "capymoa-no-change": _rival("other", "no change", "NoChange", _ALL["no-change"].reference),
+    },
+    _vary_rival,
+)
+"""Classifiers of CapyMOA with its defaults but for the parameters here; on streams in their own
+order only. `mist_bench.capymoa_rivals` runs them, in an environment of its own."""
+
+
+def find_method(name: str) -> Method:
+    """Return the description of a method.
+
+    Parameters
+    ----------
+    name : str
+        A key of `METHODS` or `RIVALS`.
+
+    Returns
+    -------
+    Method
+        The description.
+
+    Raises
+    ------
+    ValueError
+        If there is no such method; the message lists all and names the nearest.
+
+    Examples
+    --------
+    >>> find_method("capymoa-arf").title
+    'CapyMOA ARF'
+    """
+    for methods in (METHODS, RIVALS):
+        if name in methods:
+            return methods[name]
+    raise unknown_name("method", name, [*METHODS, *RIVALS])
+
+
 def make(
     name: str, *, seed: int | None = None, categorical_features: Sequence[int] | None = None
 ) -> Any:
@@ -197,7 +274,8 @@ def make(
     Raises
     ------
     ValueError
-        If there is no such method; the message lists all and names the nearest.
+        If there is no such method, or it is a rival; the message lists all and names the nearest,
+        or names the command that runs rivals.
     ImportError
         If the method needs an extra that is not installed; the message names it.
 
@@ -209,6 +287,8 @@ def make(
     >>> make("slda")
     SLDA()
     """
+    if name in RIVALS:
+        raise ValueError(f"{name} is run by python -m mist_bench.capymoa_rivals, not here")
     if name not in METHODS:
         raise unknown_name("method", name, METHODS)
     method = METHODS[name]

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from mist.variants import split_name
-from mist_bench.methods import METHODS
+from mist_bench.methods import METHODS, RIVALS, Method
 from mist_bench.record import Record, Run
 from mist_bench.suites import SETTINGS
 
@@ -67,6 +67,8 @@ class Cell:
         return known(record.measures.get(measure) for record in self.done)
 
 
+_GROUPS = ("ours", "tree", "other", "ablation")
+
 _NOTHING = Cell((), (), ())
 
 
@@ -83,7 +85,7 @@ class Outcomes:
     """
 
     methods: tuple[str, ...]
-    """Planned methods in the order of `mist_bench.methods.METHODS`."""
+    """Planned methods in the order of `mist_bench.methods.METHODS`; rivals end their group."""
 
     datasets: tuple[str, ...]
     """Data sets in the order asked for."""
@@ -235,7 +237,8 @@ def title_of(method: str) -> str:
     >>> title_of("mist-g"), title_of("from-another-version")
     ('MIST-G', 'from-another-version')
     """
-    return METHODS[method].title if method in METHODS else method
+    found = _find(method)
+    return method if found is None else found.title
 
 
 def heading_of(dataset: str) -> str:
@@ -278,11 +281,20 @@ def group_of(method: str) -> str:
     >>> group_of("vfdt")
     'tree'
     """
-    return METHODS[method].group if method in METHODS else "other"
+    found = _find(method)
+    return "other" if found is None else found.group
+
+
+def _find(method: str) -> Method | None:
+    """Description of a method; None for one that this version does not have."""
+    return next((known[method] for known in (METHODS, RIVALS) if method in known), None)
 
 
 def _place(method: str) -> tuple[int, str]:
-    order, base = list(METHODS), split_name(method)[0]
+    known = {**METHODS, **RIVALS}
+    # The sort keeps the order within a group.
+    order = sorted(known, key=lambda name: _GROUPS.index(known[name].group))
+    base = split_name(method)[0]
     return (order.index(base) if base in order else len(order), method)
 
 

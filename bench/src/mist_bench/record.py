@@ -96,7 +96,7 @@ class Run:
     """Name of the task set-up, a key of `mist_bench.SETTINGS`."""
 
     method: str
-    """A key of `mist_bench.methods.METHODS`."""
+    """A key of `mist_bench.methods.METHODS` or `RIVALS`."""
 
     seed: int
     """Seed of the drawn rows, the split, the order of rows and the model."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Generator, Iterable, Iterator, Sequence
-from contextlib import closing, suppress
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
@@ -12,12 +12,13 @@ from statistics import fmean
 from mist.datasets.cache import DatasetError, locate
 from mist.datasets.catalogue import find_entry
 from mist.datasets.download import download
+from mist_bench.extras import EXTRAS, installed
 from mist_bench.record import Record, Run, Task
 from mist_bench.store import forget, read_records, write_record
 from mist_bench.suites import SETTINGS
 from mist_bench.work import perform
 
-__all__ = ["Progress", "iter_grid", "run_grid"]
+__all__ = ["Progress", "find_absent", "iter_grid", "run_grid"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,7 +108,8 @@ def iter_grid(
     if retry_failed:
         known = {run: record for run, record in known.items() if not record.failed}
     left = [run for run in runs if run not in known]
-    _fetch(name for run in left if (name := _dataset_of(run)))
+    # Downloads before several processes do so at once. Each run on an absent set reports the error.
+    find_absent(name for run in left if (name := _dataset_of(run)))
     yield _progress(None, known, runs, jobs)
     for record in _perform(left, jobs):
         write_record(folder, record)
@@ -160,13 +162,48 @@ def _dataset_of(task: Task) -> str | None:
     return name if name in SETTINGS else None
 
 
-def _fetch(names: Iterable[str]) -> None:
-    """Download missing data sets before several processes do so at once."""
-    tables = [SETTINGS[name].dataset for name in dict.fromkeys(names)]
-    for entry in [find_entry(table) for table in tables if table]:
-        if entry.kind == "file" and entry.download is not None and locate(entry) is None:
-            with suppress(DatasetError):  # each run on it reports the error
-                download(entry)
+def find_absent(names: Iterable[str]) -> dict[str, str]:
+    """Download missing data sets, and report those that cannot be had.
+
+    Parameters
+    ----------
+    names : iterable of str
+        Keys of `mist_bench.SETTINGS`.
+
+    Returns
+    -------
+    dict of str to str
+        The reason by the name of each task set-up whose data are absent.
+
+    Examples
+    --------
+    >>> find_absent(["iris", "sea", "multimodal_moved"])
+    {}
+    """
+    reasons: dict[str, str] = {}
+    of_table: dict[str, str] = {}
+    for name in dict.fromkeys(names):
+        setting = SETTINGS[name]
+        if setting.needs is not None and not installed(setting.needs):
+            library = EXTRAS[setting.needs]
+            reasons[name] = f"{library} is not installed: pip install 'mist-tree[{setting.needs}]'"
+        elif setting.dataset:
+            if setting.dataset not in of_table:
+                of_table[setting.dataset] = _fetch(setting.dataset)
+            if of_table[setting.dataset]:
+                reasons[name] = of_table[setting.dataset]
+    return reasons
+
+
+def _fetch(table: str) -> str:
+    """Download a table unless it is here; returns the reason if it cannot be had, else nothing."""
+    entry = find_entry(table)
+    if entry.kind == "file" and locate(entry) is None:
+        try:
+            download(entry)
+        except DatasetError as error:
+            return " ".join(str(error).split())
+    return ""
 
 
 def _perform(runs: Sequence[Task], jobs: int | None) -> Iterator[Record]:

@@ -13,7 +13,7 @@ from mist.variants import Variants, entitle
 from mist_bench.methods import Method
 
 if TYPE_CHECKING:
-    from mist_bench.datasets import DriftStream
+    from mist.datasets import DriftStream
 
 __all__ = ["PROTOCOLS", "SEEDS", "SETTINGS", "SUITES", "Setting", "find_generator", "find_setting"]
 
@@ -76,6 +76,9 @@ class Setting:
 
     first: int | None = None
     """Number of first rows to use of a table in its own order; None for all."""
+
+    needs: str | None = None
+    """Extra of the package without which the stream cannot be loaded, or None."""
 
     def load_options(self, seed: int, protocol: str) -> dict[str, Any]:
         """Arguments of `mist.datasets.load` for a run.
@@ -188,12 +191,18 @@ _SETTINGS: Mapping[str, Setting] = {
 
 
 def _drifting(title: str, function: str, **load: Any) -> Setting:
-    maker = f"mist_bench.datasets:{function}"
+    maker = f"mist.datasets:{function}"
     return Setting(title, "", load, drawn=True, order="natural", generator=maker)
 
 
 def _in_order(title: str, dataset: str, first: int | None = None) -> Setting:
     return Setting(f"{title}, in order", dataset, order="natural", first=first)
+
+
+def _of_river(title: str, name: str) -> Setting:
+    maker = "mist_bench.datasets:load_river_stream"
+    setting = Setting(f"{title}, in order", "", {"name": name}, order="natural", generator=maker)
+    return replace(setting, needs="bench")
 
 
 def _changing(title: str, dataset: str, kind: str) -> Setting:
@@ -207,14 +216,17 @@ _DRIFTING: Mapping[str, Setting] = {
     "outdoor_in_order": _in_order("Outdoor", "outdoor"),
     "kddcup99_in_order": _in_order("KDD Cup 99", "kddcup99_10pct", 100_000),
     "shuttle_in_order": _in_order("Shuttle", "shuttle"),
+    "segment_in_order": _of_river("Segment", "segment"),
+    "phishing_in_order": _of_river("Phishing", "phishing"),
+    "bananas_in_order": _of_river("Bananas", "bananas"),
     "sea": _drifting("SEA", "make_sea"),
     "agrawal": _drifting("Agrawal", "make_agrawal"),
     "led": _drifting("LED", "make_led"),
+    "hyperplane": _drifting("Hyperplane", "make_hyperplane"),
     "rbf_moderate": _drifting("RBF, moderate", "make_rbf_drift", speed=1e-4),
     "rbf_fast": _drifting("RBF, fast", "make_rbf_drift", speed=1e-3),
-    "hyperplane": _drifting("Hyperplane", "make_hyperplane"),
-    "stagger": _drifting("STAGGER", "make_stagger"),
     "mixed": _drifting("Mixed", "make_mixed"),
+    "stagger": _drifting("STAGGER", "make_stagger"),
     **{
         f"{dataset}_{kind}": _changing(title, dataset, kind)
         for title, dataset in (

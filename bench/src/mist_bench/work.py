@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from time import perf_counter
 from typing import Any
@@ -11,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mist.datasets import Dataset, load
+from mist.datasets import Dataset, DriftStream, load
 from mist.evaluation import (
     Checkpoint,
     ClassIncrementalStream,
@@ -24,11 +25,11 @@ from mist.evaluation import (
 from mist.evaluation.metrics import window_length
 from mist.variants import is_variant
 from mist_bench.in_order import drift_measures, read_stream
-from mist_bench.methods import METHODS, make
+from mist_bench.methods import METHODS, find_method, make
 from mist_bench.record import MEASURES, Experiment, Record, Run, Task
 from mist_bench.suites import SETTINGS
 
-__all__ = ["describe", "perform"]
+__all__ = ["attempt", "describe", "perform", "record_in_order"]
 
 _EVALUATIONS = 10
 """Approximate number of tests on held-out rows per run; at least one per task."""
@@ -61,11 +62,11 @@ def describe(run: Task) -> dict[str, Any]:
     """
     if isinstance(run, Experiment):
         return dict(run.arguments)
-    setting = SETTINGS[run.dataset]
+    setting, method = SETTINGS[run.dataset], find_method(run.method)
     return {
         "data": {"name": setting.dataset, **setting.load_options(run.seed, run.protocol)},
-        "stream": setting.stream_options(run.protocol, METHODS[run.method]),
-        "model": METHODS[run.method].parameters,
+        "stream": setting.stream_options(run.protocol, method),
+        "model": method.parameters,
     }
 
 
@@ -90,13 +91,41 @@ def perform(run: Task) -> Record:
     >>> record.failed, record.measures["final_accuracy"] > 0.7
     (False, True)
     """
+    return attempt(
+        run, lambda: _record(run) if isinstance(run, Run) else Record(run, result=run.call())
+    )
+
+
+def attempt(run: Task, work: Callable[[], Record]) -> Record:
+    """Do the work of a run in one thread and measure its time.
+
+    Parameters
+    ----------
+    run : Run or Experiment
+        The run.
+    work : callable
+        Makes its record. An error in it becomes part of the record.
+
+    Returns
+    -------
+    Record
+        The record with the time, or the error that ended the work.
+
+    Examples
+    --------
+    >>> run = Run("iris", "ncm", 42, "honest")
+    >>> attempt(run, lambda: Record(run)).failed
+    False
+    >>> attempt(run, lambda: [][1]).error
+    'IndexError: list index out of range'
+    """
     from threadpoolctl import threadpool_limits
 
     start = perf_counter()
     try:
         # One thread per run: other runs use the other cores, and sums are reproducible.
         with threadpool_limits(limits=1):
-            record = _record(run) if isinstance(run, Run) else Record(run, result=run.call())
+            record = work()
     except Exception as error:
         message = " ".join(str(error).split())
         record = Record(run, error=f"{type(error).__name__}: {message}".rstrip(": "))
@@ -158,7 +187,7 @@ def _record(run: Run) -> Record:
 def _record_in_order(run: Run) -> Record:
     """Predict and learn a stream in its own order; test at the end if there are held-out rows."""
     stream = read_stream(run.dataset, run.seed)
-    (n_rows, n_columns), n_test = stream.X.shape, 0
+    n_rows, n_columns = stream.X.shape
     model = make(
         run.method,
         seed=run.seed,
@@ -174,21 +203,78 @@ def _record_in_order(run: Run) -> Record:
         predicted[part] = model.prequential(stream.X[part], stream.y[part])
         seconds += perf_counter() - begin
         _note_growth(growth, Checkpoint(part.stop, n_rows, 0, model))
-    # Nothing was known before the first row, which counts as wrong; no label is below 0.
-    predicted[0] = -1
+    return record_in_order(
+        run,
+        stream,
+        predicted,
+        None if stream.X_test is None else model.predict(stream.X_test),
+        figures={
+            "rows_per_second": n_rows / seconds if seconds > 0 else math.nan,
+            "compile_seconds": compile_seconds,
+            "nbytes": float(getattr(model, "nbytes", 0)) or math.nan,
+            **{name: values[-1] for name, values in growth.items() if name in MEASURES},
+        },
+        growth=growth,
+        settings=describe(run)["model"],
+    )
+
+
+def record_in_order(
+    run: Run,
+    stream: DriftStream,
+    predicted: NDArray[np.int64],
+    tested: NDArray[np.int64] | None,
+    *,
+    figures: Mapping[str, float],
+    growth: Mapping[str, Sequence[float]],
+    settings: Mapping[str, Any],
+) -> Record:
+    """Make the record of a run on a stream in its own order.
+
+    Parameters
+    ----------
+    run : Run
+        The run.
+    stream : DriftStream
+        Its stream, with n rows and m held-out rows; labels are 0 or more.
+    predicted : ndarray of int64, shape (n,)
+        Label predicted for each row before it was learnt. The first counts as wrong, because
+        nothing was known before it.
+    tested : ndarray of int64, shape (m,), or None
+        Labels predicted for the held-out rows at the end; None without such rows.
+    figures : mapping of str to float
+        Further figures by keys of `mist_bench.MEASURES`; NaN if unknown.
+    growth : mapping of str to sequence of float
+        Further curves, as in `Record.curves`.
+    settings : mapping of str to object
+        Parameters of the model.
+
+    Returns
+    -------
+    Record
+        With the measures of `drift_measures` and the recall of each class on held-out rows.
+
+    Examples
+    --------
+    >>> from mist.datasets import make_sea
+    >>> run, stream = Run("sea", "no-change", 1, "honest"), make_sea(1000, seed=1)
+    >>> record = record_in_order(
+    ...     run, stream, stream.y, None, figures={}, growth={}, settings={}
+    ... )
+    >>> record.measures["prequential_accuracy"], record.boundaries
+    (0.999, [250, 500, 750, 1000])
+    """
+    predicted = np.append(-1, predicted[1:])
     recall: dict[str, float | None] = {}
-    if stream.X_test is not None and stream.y_test is not None:
-        labels, shares = class_recall(stream.y_test, model.predict(stream.X_test))
+    if tested is not None and stream.y_test is not None:
+        labels, shares = class_recall(stream.y_test, tested)
         recall = dict(zip(map(str, labels.tolist()), shares.tolist(), strict=True))
-        n_test = len(stream.y_test)
     found: dict[str, float] = {
         **drift_measures(stream, predicted),
         "mean_class_recall": float(np.mean(list(recall.values()))) if recall else math.nan,
-        "rows_per_second": n_rows / seconds if seconds > 0 else math.nan,
-        "compile_seconds": compile_seconds,
-        "nbytes": float(getattr(model, "nbytes", 0)) or math.nan,
-        **{name: values[-1] for name, values in growth.items() if name in MEASURES},
+        **figures,
     }
+    n_rows, n_columns = stream.X.shape
     return Record(
         run,
         measures={name: _known(found.get(name, math.nan)) for name in MEASURES},
@@ -197,12 +283,12 @@ def _record_in_order(run: Run) -> Record:
         recall=recall,
         shape={
             "rows": n_rows,
-            "held_out": n_test,
+            "held_out": 0 if stream.y_test is None else len(stream.y_test),
             "columns": n_columns,
             "classes": len(np.unique(stream.y)),
             "drifts": len(stream.drifts),
         },
-        settings=describe(run)["model"],
+        settings=settings,
     )
 
 

@@ -6,10 +6,9 @@ from dataclasses import asdict, replace
 import numpy as np
 import pytest
 
-from mist.datasets import Dataset, load
+from mist.datasets import Dataset, DriftStream, load, make_changing_classes, make_sea
 from mist_bench import MEASURES, SETTINGS, Run, in_order
 from mist_bench.baselines import NoChange
-from mist_bench.datasets import DriftStream, make_changing_classes, make_sea
 from mist_bench.grid_page import render_bench
 from mist_bench.in_order import drift_measures, read_stream
 from mist_bench.outcomes import arrange

@@ -10,7 +10,7 @@ from joblib.externals.loky.process_executor import TerminatedWorkerError
 from bench_records import record
 from mist.datasets import DatasetError
 from mist_bench import MEASURES, Run, StoreError, iter_grid, plan, run_grid, schedule
-from mist_bench.schedule import _time_left
+from mist_bench.schedule import _time_left, find_absent
 from mist_bench.store import path_of, read_records, write_record
 from mist_bench.work import perform
 
@@ -166,8 +166,20 @@ def test_what_is_missing_is_fetched_once_before_anything_runs(
     write_record(tmp_path, record(runs[-1]))
     write_record(tmp_path, record(runs[-2]))
     run_grid(runs, tmp_path, jobs=1)
-    assert fetched == [("letter", 0)]
+    assert fetched == [("letter", 0), ("outdoor", 0)]
     assert performed == runs[:-2]
+
+
+def test_reasons_are_given_for_absent_data(no_data, monkeypatch):
+    names = ["outdoor_in_order", "sea", "phishing_in_order", "outdoor", "iris"]
+    reasons = find_absent(names)
+    assert list(reasons) == ["outdoor_in_order", "outdoor"]
+    assert reasons["outdoor"] == reasons["outdoor_in_order"]
+    assert reasons["outdoor"].startswith("data set 'outdoor' is not here, and")
+    monkeypatch.setitem(sys.modules, "river", None)
+    monkeypatch.setattr(schedule, "download", lambda entry: None)
+    river = "river is not installed: pip install 'mist-tree[bench]'"
+    assert find_absent(names) == {"phishing_in_order": river}
 
 
 @pytest.mark.parametrize("backend", ["loky", "threading"])

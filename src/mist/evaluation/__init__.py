@@ -1,5 +1,6 @@
 """Class-incremental evaluation: streams of tasks, metrics, runner and results."""
 
+from mist.evaluation.drift_metrics import kappa_temporal, recovery_rows
 from mist.evaluation.intervals import (
     bootstrap_interval,
     nested_paired_difference,
@@ -36,10 +37,12 @@ __all__ = [
     "fading_accuracy",
     "final_accuracy",
     "iter_evaluate",
+    "kappa_temporal",
     "mean_classes",
     "nested_paired_difference",
     "paired_difference",
     "prequential_accuracy",
+    "recovery_rows",
     "seen_accuracy",
     "warm_up",
     "weighted_impurity",

@@ -1,14 +1,23 @@
-"""Generators of the paper's stress tests, of its skewed features, and of streams that drift."""
+"""Generators of the paper's stress tests and skewed features; streams that drift, of `mist`."""
 
-from mist_bench.datasets.changing import make_changing_classes
-from mist_bench.datasets.concepts import make_agrawal, make_led, make_mixed, make_stagger
-from mist_bench.datasets.drifting import DriftStream, make_hyperplane, make_rbf_drift, make_sea
+from mist.datasets import (
+    DriftStream,
+    make_agrawal,
+    make_changing_classes,
+    make_hyperplane,
+    make_led,
+    make_mixed,
+    make_rbf_drift,
+    make_sea,
+    make_stagger,
+)
 from mist_bench.datasets.marginals import (
     make_exponential,
     make_lognormal,
     make_outliers,
     make_pareto,
 )
+from mist_bench.datasets.river_streams import load_river_stream
 from mist_bench.datasets.stress import (
     make_angular_sectors,
     make_antipodal,
@@ -21,6 +30,7 @@ from mist_bench.datasets.stress import (
 
 __all__ = [
     "DriftStream",
+    "load_river_stream",
     "make_agrawal",
     "make_angular_sectors",
     "make_antipodal",

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import naive_metrics as naive
-from mist_bench.drift_metrics import kappa_temporal, recovery_rows
+from mist.evaluation import kappa_temporal, recovery_rows
 
 HITS = st.lists(st.booleans(), min_size=1, max_size=60)
 LABELS = st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from("abcd")), min_size=1)

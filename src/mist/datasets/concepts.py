@@ -1,11 +1,11 @@
-"""More generators of streams that drift, as in `mist_bench.datasets.drifting`."""
+"""More generators of streams that drift, as in `mist.datasets.drifting`."""
 
 from __future__ import annotations
 
 import numpy as np
 
+from mist.datasets.drifting import DriftStream, as_stream, concept_blocks, draw_noise
 from mist.datasets.sampling import check_positive
-from mist_bench.datasets.drifting import DriftStream, as_stream, concept_blocks, draw_noise
 
 __all__ = ["make_agrawal", "make_led", "make_mixed", "make_stagger"]
 
@@ -15,17 +15,24 @@ def make_agrawal(n_samples: int = 60_000, perturbation: float = 0.05, seed: int 
 
     Parameters
     ----------
-    n_samples, seed : int
-        Rows n, at least 4, and the seed of the generator.
+    n_samples : int, default=60000
+        Rows n, at least 4.
     perturbation : float, default=0.05
         After labelling, salary, commission above 0, age, value, years and loan move by up to this
         share of their range, either way, within the range.
+    seed : int, default=0
+        Seed of rows and perturbations.
 
     Returns
     -------
     DriftStream
         Columns salary, commission, age, education level, make of car, zip code, value of house,
         years in it, loan; classes 0 (group A) and 1 (group B); three abrupt drifts.
+
+    Raises
+    ------
+    ValueError
+        If there are fewer than 4 rows, or `perturbation` is not a share.
 
     References
     ----------
@@ -34,7 +41,7 @@ def make_agrawal(n_samples: int = 60_000, perturbation: float = 0.05, seed: int 
 
     Examples
     --------
-    >>> from mist_bench.datasets import make_agrawal
+    >>> from mist.datasets import make_agrawal
     >>> make_agrawal(n_samples=400).X.shape
     (400, 9)
     """
@@ -74,23 +81,30 @@ def make_led(
 ) -> DriftStream:
     """Make digits on a display of seven segments [1]_, which move to other columns gradually.
 
-    In the four concepts the first 0, 3, 5 and 7 segments have changed places with the columns from
+    In the four concepts the first 0, 3, 5 and 7 segments are exchanged with the columns from
     7 on. A row t rows after the middle of a change is of the new concept with probability
     ``1 / (1 + exp(-4 t / width))`` [2]_.
 
     Parameters
     ----------
-    n_samples, seed : int
-        Rows n, at least 4, and the seed of the generator.
+    n_samples : int, default=60000
+        Rows n, at least 4.
     noise : float, default=0.1
         Share of segments that are inverted.
     width : float, default=5000
         Length of a change in rows.
+    seed : int, default=0
+        Seed of rows, noise and changes.
 
     Returns
     -------
     DriftStream
         24 columns of 0 and 1, the last 17 random at first; 10 classes; three gradual drifts.
+
+    Raises
+    ------
+    ValueError
+        If there are fewer than 4 rows, `noise` is not a share, or `width` is not above 0.
 
     References
     ----------
@@ -99,7 +113,7 @@ def make_led(
 
     Examples
     --------
-    >>> from mist_bench.datasets import make_led
+    >>> from mist.datasets import make_led
     >>> make_led(n_samples=10).X.shape
     (10, 24)
     """
@@ -130,8 +144,10 @@ def make_stagger(n_samples: int = 60_000, seed: int = 0) -> DriftStream:
 
     Parameters
     ----------
-    n_samples, seed : int
-        Rows n, at least 6, and the seed of the generator.
+    n_samples : int, default=60000
+        Rows n, at least 6.
+    seed : int, default=0
+        Seed of the rows.
 
     Returns
     -------
@@ -139,13 +155,18 @@ def make_stagger(n_samples: int = 60_000, seed: int = 0) -> DriftStream:
         Columns small, medium, large, red, green, blue, square, circular and triangular, 0 or 1; 2
         classes; five abrupt drifts.
 
+    Raises
+    ------
+    ValueError
+        If there are fewer than 6 rows.
+
     References
     ----------
     .. [1] Schlimmer and Granger, "Incremental learning from noisy data", Machine Learning 1, 1986.
 
     Examples
     --------
-    >>> from mist_bench.datasets import make_stagger
+    >>> from mist.datasets import make_stagger
     >>> make_stagger(n_samples=600).drifts
     array([100, 200, 300, 400, 500])
     """
@@ -163,13 +184,20 @@ def make_mixed(n_samples: int = 60_000, seed: int = 0) -> DriftStream:
 
     Parameters
     ----------
-    n_samples, seed : int
-        Rows n, at least 6, and the seed of the generator.
+    n_samples : int, default=60000
+        Rows n, at least 6.
+    seed : int, default=0
+        Seed of the rows.
 
     Returns
     -------
     DriftStream
         Class 1 is positive in the first of six blocks; the labels are exchanged at five drifts.
+
+    Raises
+    ------
+    ValueError
+        If there are fewer than 6 rows.
 
     References
     ----------
@@ -177,7 +205,7 @@ def make_mixed(n_samples: int = 60_000, seed: int = 0) -> DriftStream:
 
     Examples
     --------
-    >>> from mist_bench.datasets import make_mixed
+    >>> from mist.datasets import make_mixed
     >>> make_mixed(n_samples=600).categorical
     array([ True,  True, False, False])
     """

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from mist_bench.datasets import make_agrawal, make_led, make_mixed, make_stagger
+from mist.datasets import make_agrawal, make_led, make_mixed, make_stagger
 
 GENERATORS = [make_agrawal, make_led, make_mixed, make_stagger]
 

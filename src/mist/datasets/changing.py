@@ -5,8 +5,8 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from mist.datasets.drifting import DriftStream
 from mist.datasets.sampling import check_positive, directions
-from mist_bench.datasets.drifting import DriftStream
 
 Change = Literal["moved", "swap", "split", "offset", "recur"]
 
@@ -56,7 +56,7 @@ def make_changing_classes(
     Examples
     --------
     >>> from mist.datasets import load
-    >>> from mist_bench.datasets import make_changing_classes
+    >>> from mist.datasets import make_changing_classes
     >>> iris = load("iris")
     >>> stream = make_changing_classes(iris.X, iris.y, kind="swap")
     >>> stream.X.shape, stream.X_test.shape, stream.drifts

@@ -1,7 +1,7 @@
 """Generators of streams that drift, with the rows at which they do.
 
 Rows are in stream order: shuffling them removes the drift. Concepts come in blocks of equal size.
-Sizes, shares and speeds out of range raise a ValueError that names the argument.
+The same seed and options give the same stream.
 """
 
 from collections.abc import Iterable
@@ -20,7 +20,7 @@ class DriftStream:
 
     Examples
     --------
-    >>> from mist_bench.datasets import make_sea
+    >>> from mist.datasets import make_sea
     >>> stream = make_sea(n_samples=1000)
     >>> stream.name, stream.X.shape, stream.drifts
     ('sea', (1000, 3), array([250, 500, 750]))
@@ -49,18 +49,26 @@ def make_sea(n_samples: int = 60_000, noise: float = 0.1, seed: int = 0) -> Drif
 
     Parameters
     ----------
-    n_samples, seed : int
-        Rows n, at least 4, and the seed of the generator.
+    n_samples : int, default=60000
+        Rows n, at least 4.
     noise : float, default=0.1
         Share of rows with the other label.
+    seed : int, default=0
+        Seed of rows and noise.
 
     Returns
     -------
     DriftStream
         Three columns, uniform in [0, 10), the last irrelevant; 2 classes; three abrupt drifts.
 
+    Raises
+    ------
+    ValueError
+        If there are fewer than 4 rows, or `noise` is not a share.
+
     Examples
     --------
+    >>> from mist.datasets import make_sea
     >>> make_sea(n_samples=8).drifts
     array([2, 4, 6])
     """
@@ -86,18 +94,33 @@ def make_rbf_drift(
 
     Parameters
     ----------
-    n_samples, n_classes, n_features, n_centroids, seed : int
-        Rows n, classes K, columns d, centroids, and the seed of the generator.
+    n_samples : int, default=60000
+        Rows n.
+    n_classes : int, default=5
+        Classes K, at most n.
+    n_features : int, default=10
+        Columns d.
+    n_centroids : int, default=50
+        Centroids, at least K. The classes have as equal numbers of them as possible.
     speed : float, default=1e-4
-        Length of the way of each centroid per row: 1e-4 is "moderate", 1e-3 "fast".
+        Distance that each centroid moves per row: 1e-4 is "moderate", 1e-3 "fast".
+    seed : int, default=0
+        Seed of centroids and rows.
 
     Returns
     -------
     DriftStream
         No drift points, since the change never stops.
 
+    Raises
+    ------
+    ValueError
+        If a count is below 1, there are fewer rows or centroids than classes, or `speed` is not
+        above 0.
+
     Examples
     --------
+    >>> from mist.datasets import make_rbf_drift
     >>> make_rbf_drift(n_samples=100, speed=1e-3).X.shape
     (100, 10)
     """
@@ -129,20 +152,30 @@ def make_hyperplane(
 
     Parameters
     ----------
-    n_samples, n_features, seed : int
-        Rows n, columns d, and the seed of the generator.
+    n_samples : int, default=60000
+        Rows n.
+    n_features : int, default=10
+        Columns d.
     noise : float, default=0.05
         Share of rows with the other label.
     speed : float, default=1e-3
         Change of each weight per row.
+    seed : int, default=0
+        Seed of weights, rows and noise.
 
     Returns
     -------
     DriftStream
         Columns uniform in [0, 1); no drift points, since the change never stops.
 
+    Raises
+    ------
+    ValueError
+        If a count is below 1, `noise` is not a share, or `speed` is not above 0.
+
     Examples
     --------
+    >>> from mist.datasets import make_hyperplane
     >>> make_hyperplane(n_samples=100).X.shape
     (100, 10)
     """
