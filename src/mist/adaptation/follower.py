@@ -118,7 +118,9 @@ class Follower:
             return None
         out = np.full(len(weights), next_label.PREDICT if every else NOT_ASKED)
         number = self.rows + np.cumsum(weights > 0.0)
-        out[(weights > 0.0) & (number % next_label.LEARN_EVERY == 0)] = next_label.LEARN
+        out[(weights > 0.0) & (number <= next_label.ALL_LEARNT)] = next_label.LEARN
+        rare = (number > next_label.ALL_LEARNT) & (number % next_label.LEARN_EVERY == 0)
+        out[(weights > 0.0) & rare] = next_label.LEARN_EVERY
         return out
 
     def guesses(self, X: Array, asked: Array | None) -> Array | None:

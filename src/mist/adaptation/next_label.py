@@ -29,18 +29,19 @@ from mist.engine.state import packed_size
 FLOOR = -12.0
 """Least log probability that an expert gives: one that is sure and wrong must not decide alone."""
 
-LEARN_EVERY = 4
-"""The weights of the experts learn from one row in so many: a row that nobody asks about is
-otherwise learnt without being predicted, which takes less than half the time."""
+ALL_LEARNT = 4096
+LEARN_EVERY = 2
+"""After so many rows, the weights of the experts learn from one row in so many. Other rows need not
+be predicted, unless somebody asks, and predicting takes longer than learning."""
 
-_FORGETTING = 0.999**LEARN_EVERY
+_FORGETTING = 0.999
 _RIDGE = 5.0
 _RELEVANT = 1e-6
 _CERTAIN = 1e-4
 """A label whose probability was nearer to 1 teaches the weights nothing."""
 
 
-LEARN, PREDICT = 1, 0
+PREDICT, LEARN = 0, 1
 """What to do with a row, see `follow_rows`."""
 
 
@@ -118,8 +119,8 @@ def follow_rows(next_label, X, codes, weights, asked, ranks, models, out, shares
     weights : float64 array, shape (n,)
         A row of weight 0 is predicted only.
     asked : int64 array, shape (n,)
-        `LEARN` if the weights of the experts learn from the row; less than that and at least
-        `PREDICT` if it is predicted; less if it is not.
+        `PREDICT` if the row is predicted, less if it is not. More if the weights of the experts
+        learn from it: the number of rows that it stands for.
     ranks : int64 array, shape (n_codes,)
         Rank of each class code among the sorted labels.
     models : float64 array, shape (n_models, n, n_labels)
@@ -135,9 +136,9 @@ def follow_rows(next_label, X, codes, weights, asked, ranks, models, out, shares
             out[i] = _predict(next_label, X, i, ranks, models, shares, work)
         if weights[i] > 0.0:
             code = codes[i]
-            known = asked[i] == LEARN and out[i] >= 0 and next_label.labels.count[code] > 0.0
+            known = asked[i] >= LEARN and out[i] >= 0 and next_label.labels.count[code] > 0.0
             if known and work.chances[code] < 1.0 - _CERTAIN:
-                _learn_weights(next_label, code, ranks.size, work)
+                _learn_weights(next_label, code, ranks.size, _FORGETTING ** asked[i], work)
             recent_gaussians.learn(
                 next_label.recent, code, X, i, weights[i], work.columns[0], work.columns[1]
             )
@@ -232,8 +233,11 @@ def _normalise(row, n):
 
 
 @exact
-def _learn_weights(next_label, code, n, work):
-    """Move the weights towards the label of the row that was predicted last."""
+def _learn_weights(next_label, code, n, forgetting, work):
+    """Move the weights towards the label of the row that was predicted last.
+
+    ``forgetting`` is the factor on what was learnt before.
+    """
     says, chances, mean, step = work.says, work.chances, work.mean, work.step
     weights, curvature, factor = next_label.weights, next_label.curvature, work.factor
     experts, at = weights.size, 0
@@ -244,9 +248,9 @@ def _learn_weights(next_label, code, n, work):
         step[e] = says[e, code] - mean[e]
     for e in range(experts):
         for f in range(e + 1):
-            curvature[at] *= _FORGETTING
+            curvature[at] *= forgetting
             at += 1
-        curvature[at - 1] += (1.0 - _FORGETTING) * _RIDGE
+        curvature[at - 1] += (1.0 - forgetting) * _RIDGE
     for k in range(n):
         if chances[k] > _RELEVANT:
             at = 0
