@@ -763,14 +763,13 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
             self._state = merged(before, other._state, codes, n_codes, self.inheritance)
         if self._state is not before:
             self._splits = list(other._splits)
-        # A fork has looked for nothing itself.
-        if self._follower is not None and other._follower is not None:
+        follower, theirs = self._follower, other._follower
+        if follower is not None and theirs is not None:
+            follower.reserve_codes(n_codes)
             if other._state.began is None:
-                self._follower.reserve_codes(n_codes)
-                self._follower.merge(other._follower, codes, self._state)
+                follower.merge(theirs, codes, self._state)
             else:
-                learnt = int(other._state.tree.counters[N_LEARNT])
-                self._follower.skip(learnt, self._state)
+                follower.count_fork(other._state, codes, self._state)
 
     def _split_where_due(self) -> None:
         """Attempt a split at every leaf that is due, as its next row would."""
@@ -869,23 +868,18 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
         self, follower: Follower, part: CheckedRows, out: Array | None, answers: Array | None
     ) -> None:
         """Learn rows up to the next look for changes."""
-        n, asked = len(part.X), follower.asked(part.weights, out is not None)
-        framed = part._replace(X=follower.without_shift(part.X))
-        shares = answers if asked is None else np.zeros((n, len(self.classes_)))
-        codes = np.empty(n, np.int64) if out is None and asked is not None else out
-        self._learn_rows(framed, codes, shares, follower.guesses(part.X, asked))
-        follower.learn(
-            self._state,
-            part.X,
-            framed.X,
-            part.codes,
-            part.weights,
-            self._labels.ranks,
-            asked,
-            shares,
-            out,
-            answers,
-        )
+        X, codes, weights, _ = part
+        framed = part._replace(X=follower.without_shift(X))
+        expectation, ranks = follower.expectation, self._labels.ranks
+        if expectation is None:
+            self._learn_rows(framed, out, answers)
+        else:
+            asked = expectation.asked(weights, out is not None)
+            shares = np.zeros((len(X), len(self.classes_)))
+            of_tree = np.empty(len(X), np.int64)
+            self._learn_rows(framed, of_tree, shares, expectation.guesses(X, asked))
+            expectation.learn(X, codes, weights, asked, ranks, shares[None], out, answers)
+        follower.look(self._state, framed.X, codes, weights)
 
     def _learn_rows(
         self,
@@ -1312,13 +1306,14 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
         return self._predict_proba(X, complete)
 
     def _predicts_next(self) -> bool:
-        return self._follower is not None and self._follower.next_label is not None
+        return self._follower is not None and self._follower.expectation is not None
 
     def _predict_next(self, X: Array, complete: bool = False) -> tuple[Array, Array]:
         """Class codes and probabilities of checked rows, each as the next of the stream."""
         assert self._follower is not None
+        assert self._follower.expectation is not None
         shares = self._predict_proba(X, complete)
-        return self._follower.predict_next(X, self._labels.ranks, shares)
+        return self._follower.expectation.predict(X, self._labels.ranks, shares[None])
 
     def _predict(self, X: Array, complete: bool = False) -> Array:
         """Class codes of checked rows; ``complete`` as in `CheckedRows`."""
@@ -1641,9 +1636,15 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
+        vars(self).setdefault("adapt", None)
+        if "_options" in state and "adapt" not in state["_options"]:
+            # Learnt before the option existed.
+            self._options = {**self._options, "adapt": None}
         if hasattr(self, "_state"):
             # joblib may pass read-only memory.
             self._state = writable(self._state)
+        if self._follower is not None:
+            self._follower.make_writable()
 
     def _check_loaded(self) -> None:
         from mist.persistence.validate import check_classifier

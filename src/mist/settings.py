@@ -27,6 +27,7 @@ PAPER_SETTINGS: Mapping[str, Any] = {
     # The paper gives none: a class seen once would have no variance.
     "variance_prior": 1.0,
     "class_prior": "counts",
+    "adapt": None,
 }
 """Every setting of the tree as published, MIST-G; MIST-K has ``leaf="sketch"``."""
 

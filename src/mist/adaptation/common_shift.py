@@ -190,7 +190,8 @@ def _end_block(common, code, a, work, factor):
             solve_half(factor, theirs, a)
             both, squared = _dot(mine, theirs, a), _dot(theirs, theirs, a)
             evidence = min(
-                own * (both - 0.5 * squared), _weight_of(common, other) * (both - 0.5 * mine_squared)
+                own * (both - 0.5 * squared),
+                _weight_of(common, other) * (both - 0.5 * mine_squared),
             )
             agree = both > AGREED * math.sqrt(mine_squared * squared)
             if evidence / inflation > best and agree:
@@ -253,14 +254,14 @@ def merge(common: CommonShift, other: CommonShift, codes: np.ndarray[Any, Any]) 
             common.mean[code] *= common.weight[code] / both
             common.mean[code] += other.mean[theirs] * (other.weight[theirs] / both)
         common.weight[code] = both
-    common.scatter += other.scatter
+    common.scatter[:] += other.scatter
     both = common.sums[_ROWS] + other.sums[_ROWS]
     if both > 0.0:
         away = other.centre - common.centre
         share = other.sums[_ROWS] / both
-        common.centre += away * share
-        common.spread += other.spread + away * away * (common.sums[_ROWS] * share)
-    common.sums += other.sums
+        common.centre[:] += away * share
+        common.spread[:] += other.spread + away * away * (common.sums[_ROWS] * share)
+    common.sums[:] += other.sums
     common.sums[[_DIFFERED, _BLOCKS]] -= _PRIOR_BLOCKS
     # The next differences are compared with the merged means.
     common.rows[:], common.total[:], common.found_at[:] = 0, 0.0, _NEVER

@@ -56,8 +56,9 @@ def write_priors(labels, n, floor, out):
 
     A class without rows gets ``floor`` in the first three.
     """
-    total, recent, last = 0.0, 0.0, labels.last[0]
+    total, recent, last, known_classes = 0.0, 0.0, labels.last[0], 0
     for k in range(n):
+        known_classes += labels.count[k] > 0.0
         total += labels.count[k]
         recent += labels.recent[k]
     after = 0.0
@@ -70,8 +71,8 @@ def write_priors(labels, n, floor, out):
         if labels.count[k] == 0.0:
             out[0, k] = out[1, k] = out[2, k] = floor
             continue
-        share = (labels.recent[k] + 0.5 / n) / (recent + 0.5)
-        out[0, k] = math.log((labels.count[k] + 0.5) / (total + 0.5 * n))
+        share = (labels.recent[k] + 0.5 / known_classes) / (recent + 0.5)
+        out[0, k] = math.log((labels.count[k] + 0.5) / (total + 0.5 * known_classes))
         out[1, k] = max(floor, math.log(share))
         out[2, k] = out[1, k]
         if known:

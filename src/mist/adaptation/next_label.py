@@ -188,16 +188,16 @@ def _predict(next_label, X, i, ranks, models, shares, work):
 @exact
 def _write_experts(next_label, X, i, ranks, models, work):
     """Write what every expert says of every class."""
-    n, says, count = ranks.size, work.says, next_label.labels.count
+    n, says = ranks.size, work.says
     n_models = models.shape[0]
     for e in range(n_models):
         for k in range(n):
             share = models[e, i, ranks[k]]
             says[e, k] = max(FLOOR, math.log(share)) if share > 0.0 else FLOOR
     # The class that the first model finds most probable goes first: its density ends most others.
-    top = -1
+    top, rows = -1, next_label.recent.rows
     for k in range(n):
-        if count[k] > 0.0 and (top < 0 or says[0, k] > says[0, top]):
+        if rows[k] > 0 and (top < 0 or says[0, k] > says[0, top]):
             top = k
     for m in range(next_label.recent.decay.size):
         row = says[n_models + m]
@@ -206,7 +206,7 @@ def _write_experts(next_label, X, i, ranks, models, work):
             row[top] = log_density(next_label.recent, top, m, X, i, -np.inf, work.columns[0])
             best = row[top]
             for k in range(n):
-                if k != top and count[k] > 0.0:
+                if k != top and rows[k] > 0:
                     row[k] = log_density(
                         next_label.recent, k, m, X, i, best + FLOOR, work.columns[0]
                     )

@@ -72,9 +72,7 @@ def reserve_codes(recent: RecentGaussians, n_codes: int) -> RecentGaussians:
     """Reserve so many classes."""
     shared = ("decay", "within", "overall")
     parts = {
-        name: grown(getattr(recent, name), n_codes)
-        for name in recent._fields
-        if name not in shared
+        name: grown(getattr(recent, name), n_codes) for name in recent._fields if name not in shared
     }
     return recent._replace(**parts)
 
@@ -93,7 +91,11 @@ def log_density(recent, code, memory, X, i, least, z):
     d = X.shape[1]
     factor, mean = recent.factor[code, memory], recent.mean[code, memory]
     # The ridge is worth d rows.
-    score, half, squares = recent.constant[code, memory], 0.5 * (recent.weight[code, memory] + d), 0.0
+    score, half, squares = (
+        recent.constant[code, memory],
+        0.5 * (recent.weight[code, memory] + d),
+        0.0,
+    )
     full = _is_full(recent)
     for j in range(d):
         away = X[i, j] - mean[j]
@@ -237,7 +239,9 @@ def merge(recent: RecentGaussians, other: RecentGaussians, codes: np.ndarray[Any
         n, more = recent.long_weight[code], other.long_weight[theirs]
         away = other.long_mean[theirs] - recent.long_mean[code]
         recent.long_mean[code] += away * (more / (n + more))
-        recent.long_spread[code] += other.long_spread[theirs] + away * away * (n * more / (n + more))
+        recent.long_spread[code] += other.long_spread[theirs] + away * away * (
+            n * more / (n + more)
+        )
         recent.long_weight[code] += more
         recent.rows[code] += other.rows[theirs]
     recent.within[:] = recent.long_spread.sum(axis=0)

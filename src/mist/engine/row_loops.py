@@ -96,7 +96,11 @@ NOT_ASKED = -2
 """Guess for a row that need not be predicted."""
 
 SLACK = 14.0
-"""Log probabilities this much below the largest need not be exact, if guesses are given."""
+"""If guesses are given, scores this much below the best need not be exact."""
+
+_HOPELESS = 13.0
+"""Classes this much below the best then have probability 0, exact or not: so guesses, which may
+depend on how rows come in batches, change no result."""
 
 _HUGE = 1e300
 """Bound of a log density, so that sums with it stay finite."""
@@ -237,6 +241,17 @@ def _asked(guesses, i):
 def _guess(guesses, i):
     """``guess`` of `_score_leaf` for a row."""
     return -1 if guesses is None else guesses[i]
+
+
+@inlined
+def _drop_hopeless(scores, n):
+    """Rule out classes whose scores may not be exact."""
+    best = -np.inf
+    for k in range(n):
+        best = max(best, scores[k])
+    for k in range(n):
+        if scores[k] < best - _HOPELESS:
+            scores[k] = -np.inf
 
 
 @exact
@@ -438,8 +453,7 @@ def run(handle, X, codes, weights, start, ranks, out, shares, guesses, notes):
         Receives the class probabilities, in the order of the ranks; only with ``out``.
     guesses : int64 array, shape (n,), or None
         Class code that is likely to win, -1 without one, -2 if the row need not be predicted. With
-        guesses, a probability that is lower than the largest by a factor of exp(`SLACK`) or more
-        may be too low.
+        guesses, classes far below the best have probability 0.
     notes : Notes or None
         Receives a record of each row, or says which rows are skipped.
 
@@ -453,7 +467,19 @@ def run(handle, X, codes, weights, start, ranks, out, shares, guesses, notes):
     scratch = _make_scratch(ranks.size, X.shape[1])
     work, screen_work = _workspace_of(handle), _screen_workspace_of(handle, scratch)
     return _run_at(
-        handle, X, codes, weights, start, ranks, out, shares, guesses, notes, scratch, work, screen_work
+        handle,
+        X,
+        codes,
+        weights,
+        start,
+        ranks,
+        out,
+        shares,
+        guesses,
+        notes,
+        scratch,
+        work,
+        screen_work,
     )
 
 
@@ -563,6 +589,8 @@ def _run(
             if out is not None:
                 out[i] = _winner(scores, known, n, ranks, parts)
             if shares is not None:
+                if guesses is not None:
+                    _drop_hopeless(scores, n)
                 _write_shares(scores, known, n, ranks, parts, shares, i)
             if notes is not None:
                 notes.chance[i] = _chance(scores, known, n, parts, code)

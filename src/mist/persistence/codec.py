@@ -23,7 +23,13 @@ from mist import plugins
 from mist.engine.records import Records
 from mist.locking import Lockable
 from mist.persistence.class_paths import ELSEWHERE, class_of, name_of
-from mist.persistence.file_names import from_file, in_file, records_from_file, records_in_file
+from mist.persistence.file_names import (
+    from_file,
+    in_file,
+    records_from_file,
+    records_in_file,
+    with_later,
+)
 
 Array = np.ndarray[Any, Any]
 
@@ -343,7 +349,7 @@ class Decoder:
         unknown = sorted(set(content) - set(cls._get_param_names()))
         if unknown:
             raise Unreadable(f"{unknown[0]!r} is not a parameter of {name}")
-        return {k: self.decode(v, depth + 1) for k, v in content.items()}
+        return with_later(name, {k: self.decode(v, depth + 1) for k, v in content.items()})
 
 
 _READERS: Mapping[str, Callable[[Decoder, Any, int], Any]] = {

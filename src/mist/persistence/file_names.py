@@ -14,7 +14,7 @@ import numpy as np
 from mist.engine.gaussian_mixtures import COMPONENT
 from mist.engine.state import CELL, LEAF
 
-__all__ = ["from_file", "in_file", "records_from_file", "records_in_file"]
+__all__ = ["from_file", "in_file", "records_from_file", "records_in_file", "with_later"]
 
 Array = np.ndarray[Any, Any]
 
@@ -35,6 +35,24 @@ _FIELDS: Mapping[str, str] = {
     "proposal": "trial",
 }
 """Each renamed field of records, and its name in files."""
+
+
+_LATER: Mapping[str, Mapping[str, Any]] = {
+    "MistClassifier": {"adapt": None},
+    "MistForest": {"adapt": None},
+}
+"""By class: parameters that older files do not have, with the value that means what they did."""
+
+
+def with_later(cls: str, parameters: dict[str, Any]) -> dict[str, Any]:
+    """The parameters of an estimator in a file, with those that were added since.
+
+    Examples
+    --------
+    >>> with_later("MistClassifier", {"leaf": "full"})
+    {'adapt': None, 'leaf': 'full'}
+    """
+    return {**_LATER.get(cls, {}), **parameters}
 
 
 def in_file(cls: str, attribute: str) -> str:

@@ -22,11 +22,16 @@ __all__ = [
     "BASELINES",
     "COMMON",
     "CONFORMITY",
+    "EXPERTS",
     "GAUSSIANS",
     "GAUSSIANS_SEEN",
+    "LABEL_MEMORY",
     "LOW_RANK",
     "MISSING",
     "MIXTURE",
+    "MOVED",
+    "RECENT",
+    "SHIFT",
     "SKETCH",
     "TREE",
     "VIEW",
@@ -113,6 +118,41 @@ CONFORMITY: Table = {
     "scored": (_I, "remembered"),
     "scores": (_F, "remembered scores"),
     "weights": (_F, "remembered scores"),
+}
+MOVED: Table = {"evidence": (_F, "codes"), "read": (_I, "codes")}
+SHIFT: Table = {
+    "shift": (_F, "shifted"),
+    "weight": (_F, "codes"),
+    "mean": (_F, "codes shifted"),
+    "rows": (_I, "codes"),
+    "total": (_F, "codes shifted"),
+    "difference": (_F, "codes shifted"),
+    "found_at": (_I, "codes"),
+    "scatter": (_F, "pairs"),
+    "centre": (_F, "shifted"),
+    "spread": (_F, "shifted"),
+    "sums": (_F, "4"),
+    "changed_at": (_I, "1"),
+}
+EXPERTS: Table = {"weights": (_F, "experts"), "curvature": (_F, "curvature")}
+LABEL_MEMORY: Table = {
+    "count": (_F, "codes"),
+    "recent": (_F, "codes"),
+    "followed": (_F, "paired paired"),
+    "last": (_I, "1"),
+}
+RECENT: Table = {
+    "decay": (_F, "memories"),
+    "rows": (_I, "codes"),
+    "weight": (_F, "codes memories"),
+    "mean": (_F, "codes memories d"),
+    "factor": (_F, "codes memories factor"),
+    "constant": (_F, "codes memories"),
+    "long_weight": (_F, "codes"),
+    "long_mean": (_F, "codes d"),
+    "long_spread": (_F, "codes d"),
+    "within": (_F, "d"),
+    "overall": (_F, "3 d"),
 }
 
 BASELINES: Mapping[str, Table] = {

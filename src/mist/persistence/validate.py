@@ -12,6 +12,14 @@ from typing import Any, get_type_hints
 
 import numpy as np
 
+from mist.adaptation.changes import MOST_KEPT, Change
+from mist.adaptation.common_shift import MOST_COLUMNS, CommonShift
+from mist.adaptation.expectation import Expectation
+from mist.adaptation.follower import Follower
+from mist.adaptation.label_memory import MOST_PAIRED_CLASSES, LabelMemory
+from mist.adaptation.moved_classes import MovedClasses
+from mist.adaptation.next_label import NextLabel, new_next_label
+from mist.adaptation.recent_gaussians import HALF_LIVES, RecentGaussians
 from mist.engine.candidate_splits import CandidateSet, CandidateSplit
 from mist.engine.conformity import REMEMBERED, Conformity
 from mist.engine.gaussian_mixtures import (
@@ -63,11 +71,16 @@ from mist.persistence.shapes import (
     BASELINES,
     COMMON,
     CONFORMITY,
+    EXPERTS,
     GAUSSIANS,
     GAUSSIANS_SEEN,
+    LABEL_MEMORY,
     LOW_RANK,
     MISSING,
     MIXTURE,
+    MOVED,
+    RECENT,
+    SHIFT,
     SKETCH,
     TREE,
     VIEW,
@@ -147,6 +160,69 @@ def check_classifier(model: Any) -> None:
     _check_columns(model, state.n_features)
     _check_equal(np.sort(model._order), np.arange(state.n_features), "its order of columns")
     _check_log(model._splits, state.n_features)
+    check_follower(model)
+
+
+def check_follower(model: Any) -> None:
+    """Refuse a tree whose follower is not valid, or does not fit its options."""
+    state, follower = model._state, model._follower
+    require((follower is not None) == model._follows(), "its follower does not fit its options")
+    if follower is None:
+        return
+    require(type(follower) is Follower, "its follower has the wrong type")
+    scored = state.conformity is not None
+    require(scored or model.leaf == "majority", "it follows changes without scores of classes")
+    n_codes = len(model._labels.ranks)
+    rows, changes = follower.rows, follower.changes
+    require(type(rows) is int and rows >= 0, "its follower counts rows wrongly")
+    require(type(changes) is list and len(changes) <= MOST_KEPT, "its changes are not a list")
+    for change in changes:
+        require(type(change) is Change, "its changes hold something else")
+        known = change.label is None or (
+            isinstance(change.label, int | np.integer) and 0 <= change.label < n_codes
+        )
+        require(known, "a change has an unknown class")
+    sizes = {"d": state.n_features, "shifted": _shifted(state.options.n_numeric)}
+    require(type(follower.moved) is MovedClasses, "its evidence has the wrong type")
+    fit(follower.moved, MOVED, sizes)
+    require(sizes["codes"] <= n_codes, "its follower knows more classes than it has")
+    require((follower.moved.read >= 0).all(), "scores read are negative")
+    require(type(follower.common) is CommonShift, "its common shift has the wrong type")
+    fit(follower.common, SHIFT, {**sizes, "pairs": packed_size(sizes["shifted"])})
+    require((follower.common.rows >= 0).all(), "rows of a block are negative")
+    predicts = model.adapt == "stream"
+    require((follower.expectation is not None) == predicts, "its follower does not fit its options")
+    if follower.expectation is not None:
+        check_expectation(follower.expectation, sizes["d"], n_codes, 1)
+        same = follower.expectation.n_codes == sizes["codes"]
+        require(same, "its follower has different numbers of classes")
+
+
+def _shifted(n_numeric: int) -> int:
+    return n_numeric if n_numeric <= MOST_COLUMNS else 0
+
+
+def check_expectation(expectation: Any, d: int, n_codes: int, n_models: int) -> None:
+    """Refuse what a model expects of the next row, if it is not valid."""
+    require(type(expectation) is Expectation, "its expectation has the wrong type")
+    require(
+        type(expectation.rows) is int and expectation.rows >= 0, "its expectation miscounts rows"
+    )
+    found, known = expectation.state, new_next_label(d, n_models)
+    require(type(found) is NextLabel, "its prediction of labels has the wrong type")
+    experts, sizes = len(known.weights), {"d": d}
+    fit(found, EXPERTS, {"experts": experts, "curvature": packed_size(experts)})
+    require(type(found.labels) is LabelMemory, "its label memory has the wrong type")
+    n = len(found.labels.count)
+    require(n <= n_codes, "its label memory knows more classes than it has")
+    sizes["codes"], sizes["paired"] = n, n if n <= MOST_PAIRED_CLASSES else 0
+    fit(found.labels, LABEL_MEMORY, sizes)
+    require(-1 <= found.labels.last[0] < max(n, 1), "its last label is unknown")
+    require(type(found.recent) is RecentGaussians, "its recent Gaussians have the wrong type")
+    size = known.recent.factor.shape[2]
+    fit(found.recent, RECENT, {**sizes, "memories": len(HALF_LIVES), "factor": size})
+    _check_equal(found.recent.decay, known.recent.decay, "the decay of its recent Gaussians")
+    require((found.recent.rows >= 0).all(), "its recent Gaussians have a negative number of rows")
 
 
 def _check_log(splits: Any, d: int) -> None:
