@@ -25,6 +25,7 @@ LAYERS: Mapping[str, Sequence[str]] = {
         *("mist.tables", "mist.texts", "mist.variants"),
     ),
     "engine": ("mist.engine",),
+    "adaptation": ("mist.adaptation",),
     "core": (
         *("mist.fitted", "mist.merge_checks", "mist.options", "mist.pooling", "mist.rows"),
         "mist.fast_path",
@@ -34,7 +35,13 @@ LAYERS: Mapping[str, Sequence[str]] = {
     "persistence": ("mist.persistence",),
     "base of estimators": ("mist.estimator",),
     "baselines": ("mist.baselines",),
-    "trees": ("mist.classifier", "mist.random_feature_head", "mist.forest", "mist.quantile_sketch"),
+    "trees": (
+        "mist.classifier",
+        "mist.random_feature_head",
+        "mist.restarted_trees",
+        "mist.forest",
+        "mist.quantile_sketch",
+    ),
     "preprocessing": ("mist.preprocessing",),
     "presets": ("mist.presets",),
     "evaluation": ("mist.evaluation",),

@@ -305,7 +305,8 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
     `set_params` may change options of the split while the model learns. It cannot change options
     that shape the statistics: ``leaf``, ``class_prior``, ``grace_period``, ``sketch_size``,
     ``sketch_dtype``, ``bandwidth``, ``smoothing``, ``variance_prior``, ``max_classes_per_leaf``,
-    ``max_components``, ``adapt``, ``open_world``, whether sketches are kept, and whether inheritance is joint.
+    ``max_components``, ``adapt``, ``open_world``, whether sketches are kept, and whether
+    inheritance is joint.
     ``categorical_features`` and ``random_state`` are read at the first row.
 
     Threads may share a model. Calls that learn run one after another; a call that reads waits for
@@ -845,12 +846,20 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
         return CheckedRows(self._engine_order(X), codes, weights, complete)
 
     def _learn_batch(
-        self, batch: CheckedRows, out: Array | None = None, shares: Array | None = None
+        self,
+        batch: CheckedRows,
+        out: Array | None = None,
+        shares: Array | None = None,
+        guesses: Array | None = None,
     ) -> None:
-        """Learn a batch; ``out`` and ``shares`` receive the predictions made before that."""
+        """Learn a batch; ``out`` and ``shares`` receive the predictions made before that.
+
+        ``guesses`` as for `mist.engine.row_loops.run`; a tree that predicts the next label makes
+        its own.
+        """
         follower = self._follower
         if follower is None:
-            self._learn_rows(batch, out, shares)
+            self._learn_rows(batch, out, shares, guesses)
         elif self._state.began is not None:
             # A fork learns what is to be merged; the model it is merged into looks for changes.
             self._learn_rows(batch._replace(X=follower.without_shift(batch.X)), out, shares)
@@ -861,18 +870,24 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
                 # Ctrl-C waits, so that tree and follower have learnt the same rows.
                 with uninterrupted():
                     for rows in group:
-                        given = [None if array is None else array[rows] for array in (out, shares)]
-                        self._learn_following(follower, batch.part(rows), *given)
+                        given = (out, shares, guesses)
+                        part = [None if array is None else array[rows] for array in given]
+                        self._learn_following(follower, batch.part(rows), *part)
 
     def _learn_following(
-        self, follower: Follower, part: CheckedRows, out: Array | None, answers: Array | None
+        self,
+        follower: Follower,
+        part: CheckedRows,
+        out: Array | None,
+        answers: Array | None,
+        guesses: Array | None,
     ) -> None:
         """Learn rows up to the next look for changes."""
         X, codes, weights, _ = part
         framed = part._replace(X=follower.without_shift(X))
         expectation, ranks = follower.expectation, self._labels.ranks
         if expectation is None:
-            self._learn_rows(framed, out, answers)
+            self._learn_rows(framed, out, answers, guesses)
         else:
             asked = expectation.asked(weights, out is not None)
             shares = np.zeros((len(X), len(self.classes_)))
@@ -888,7 +903,7 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
         shares: Array | None = None,
         guesses: Array | None = None,
     ) -> None:
-        """Learn a batch with the tree alone; ``guesses`` as in `mist.engine.row_loops.run`."""
+        """Learn a batch with the tree alone; ``guesses`` as for `mist.engine.row_loops.run`."""
         ranks = self._labels.ranks
         self._logging_splits(
             lambda made: learn(self._state, self._rule, *batch, ranks, out, shares, guesses, made)

@@ -13,8 +13,12 @@ from joblib import Parallel, delayed, effective_n_jobs
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import Tags, gen_batches, get_tags
-from sklearn.utils._param_validation import Interval
+from sklearn.utils._param_validation import Interval, StrOptions
 
+from mist.adaptation.changes import Change, agreed
+from mist.adaptation.expectation import Expectation
+from mist.adaptation.follower import nbytes
+from mist.adaptation.next_label import PREDICT
 from mist.classifier import CheckedRows, MistClassifier
 from mist.engine.random import TREES, draw, resample
 from mist.estimator import Saveable, size_of, take_over, without_trace
@@ -25,6 +29,7 @@ from mist.merge_checks import check_alike, check_partner, codes_in
 from mist.options import seed_of
 from mist.pooling import blend, mean_posterior
 from mist.random_feature_head import RandomFeatureHead
+from mist.restarted_trees import LIFETIMES, RestartedTrees
 from mist.rows import Array, check_rows
 from mist.settings import FOREST_TREE
 
@@ -39,7 +44,7 @@ _MOST_SHARES = 2**22
 _KNOWN = ("_labels", "_keys", "classes_", "n_features_in_", "feature_names_in_")
 """Attributes that the forest and all its trees have in common: labels and columns."""
 
-_LEARNT = (*_KNOWN, "trees_", "_head", "_masses", "_n_rows")
+_LEARNT = (*_KNOWN, "trees_", "_head", "_expectation", "_restarted", "_masses", "_n_rows")
 
 
 class MistForest(ClassifierMixin, Saveable, BaseEstimator):
@@ -72,6 +77,10 @@ class MistForest(ClassifierMixin, Saveable, BaseEstimator):
     feature_weight : float, default=0.1
         Weight of the log probabilities of the discriminant relative to those of the trees, once
         there are many more rows than features. Raise it for few trees, as to 0.25 for one.
+    adapt : {"stream", "classes", None}, default="stream"
+        How the forest follows a stream that changes, see `MistClassifier`; the trees follow moved
+        classes and shifts one by one. With ``"stream"`` the prediction of the next row also uses
+        three small trees that start again after 500, 2,000 and 6,000 rows.
     n_jobs : int or None, default=None
         Threads, as in scikit-learn: None means 1, -1 one per processor. Results do not depend on
         it.
@@ -98,6 +107,8 @@ class MistForest(ClassifierMixin, Saveable, BaseEstimator):
         Depth of the deepest tree.
     leaf_impurity_, classes_per_leaf_ : float
         Means over the trees of these attributes of `MistClassifier`.
+    changes_ : list of Change
+        Changes that more than half of the trees have found.
     feature_importances_ : ndarray of float64, shape (n_features_in_,)
         Mean over the trees that have split, without the discriminant on random features.
     nbytes : int
@@ -140,6 +151,7 @@ class MistForest(ClassifierMixin, Saveable, BaseEstimator):
         "bootstrap": ["boolean"],
         "random_features": [Interval(Integral, 0, None, closed="left")],
         "feature_weight": [Interval(Real, 0, None, closed="left")],
+        "adapt": [StrOptions({"stream", "classes"}), None],
         "n_jobs": [
             Interval(Integral, 1, None, closed="left"),
             Interval(Integral, None, -1, closed="right"),
@@ -149,6 +161,8 @@ class MistForest(ClassifierMixin, Saveable, BaseEstimator):
     trees_: list[MistClassifier]
     classes_: Array
     _labels: Labels
+    _expectation: Expectation | None = None
+    _restarted: RestartedTrees | None = None
     _masses: Array  # weight learnt of each class, by code
     _n_rows: int
 
@@ -161,6 +175,7 @@ class MistForest(ClassifierMixin, Saveable, BaseEstimator):
         bootstrap: bool = False,
         random_features: int = 0,
         feature_weight: float = 0.1,
+        adapt: str | None = "stream",
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
@@ -170,6 +185,7 @@ class MistForest(ClassifierMixin, Saveable, BaseEstimator):
         self.bootstrap = bootstrap
         self.random_features = random_features
         self.feature_weight = feature_weight
+        self.adapt = adapt
         self.n_jobs = n_jobs
         self.random_state = random_state
 
@@ -280,6 +296,11 @@ class MistForest(ClassifierMixin, Saveable, BaseEstimator):
         )
 
     def _test_then_train(self, batch: CheckedRows) -> Array:
+        if self._expectation is not None:
+            codes = self._learn_expecting(self._expectation, batch, every=True)
+            places = np.zeros(len(codes), dtype=np.intp)
+            places[codes >= 0] = self._labels.ranks[codes[codes >= 0]]
+            return self.classes_[places]
         places = np.zeros(len(batch.X), dtype=np.intp)
         for rows in gen_batches(len(batch.X), self._rows_at_once()):
             part = batch.part(rows)
@@ -381,6 +402,9 @@ class MistForest(ClassifierMixin, Saveable, BaseEstimator):
 
     def _learn_batch(self, batch: CheckedRows) -> Self:
         """Learn a batch with the trees, and with the discriminant if there is one."""
+        if self._expectation is not None:
+            self._learn_expecting(self._expectation, batch, every=False)
+            return self
         # Ctrl-C waits for all trees: they must have learnt the same rows.
         at_once = _MOST_ROWS if self._head is None else max(1, len(batch.X))
         for start in range(0, len(batch.X), at_once):
@@ -389,6 +413,34 @@ class MistForest(ClassifierMixin, Saveable, BaseEstimator):
                 self._learn(part)
                 self._fit_head(part)
         return self
+
+    def _learn_expecting(
+        self, expectation: Expectation, batch: CheckedRows, *, every: bool
+    ) -> Array:
+        """Learn a batch, and predict rows as the next of the stream: all, or those that teach.
+
+        Returns
+        -------
+        ndarray of int64, shape (n,)
+            Class codes; -1 before the first learnt row, anything where the row was not predicted.
+        """
+        out = np.full(len(batch.X), -1)
+        expectation.reserve_codes(len(self._labels.ranks))
+        for rows in gen_batches(len(batch.X), self._rows_at_once()):
+            part = batch.part(rows)
+            asked = expectation.asked(part.weights, every)
+            with uninterrupted():
+                masses, guesses = self._masses, expectation.guesses(part.X, asked)
+                means, votes = mean_posterior(self._learn(part, predict=True, guesses=guesses))
+                for row in np.flatnonzero((votes == 0) & (asked >= PREDICT)):
+                    means[row] = self._frequencies(_added(masses, part.part(slice(row))))
+                models = np.zeros((1 + len(LIFETIMES), *means.shape))
+                models[0] = self._with_features(means, part)
+                known = part.X, part.codes, part.weights
+                if self._restarted is not None:
+                    self._restarted.learn(*known, self._labels.ranks, models[1:])
+                expectation.learn(*known, asked, self._labels.ranks, models, out[rows], None)
+        return out
 
     # --- merging ----------------------------------------------------------------------------
 
@@ -473,7 +525,7 @@ class MistForest(ClassifierMixin, Saveable, BaseEstimator):
             self._check_options()
             if not hasattr(other, "trees_"):
                 return self
-            for name in ("n_trees", "bootstrap", "random_features"):
+            for name in ("n_trees", "bootstrap", "random_features", "adapt"):
                 mine, theirs = getattr(self, name), getattr(other, name)
                 if mine != theirs:
                     raise ValueError(f"forests to be merged differ in {name}: {mine} and {theirs}")
@@ -484,6 +536,7 @@ class MistForest(ClassifierMixin, Saveable, BaseEstimator):
                 for tree, theirs in zip(self.trees_, other.trees_, strict=True):
                     tree._check_rule()
                     tree._init_like(theirs)
+                self._init_expectation()
             first = self.trees_[0]
             for tree, theirs in zip(self.trees_, other.trees_, strict=True):
                 check_alike(tree, theirs)
@@ -497,6 +550,12 @@ class MistForest(ClassifierMixin, Saveable, BaseEstimator):
         self._masses = np.append(self._masses, np.zeros(len(first._labels.ranks)))
         self._masses = self._masses[: len(first._labels.ranks)]
         self._masses[codes] += other._masses
+        if self._expectation is not None:
+            self._expectation.reserve_codes(len(first._labels.ranks))
+            if other._expectation is None:
+                self._expectation.count(codes, other._masses, other._n_rows)
+            else:
+                self._expectation.merge(other._expectation, codes)
         self._n_rows += other._n_rows
         return self
 
@@ -533,6 +592,9 @@ class MistForest(ClassifierMixin, Saveable, BaseEstimator):
                 tree._init_columns(first.n_features_in_)
             tree._make_columns(first.n_features_in_)
         take_over(self, first, _KNOWN)
+        if self._expectation is None and self._n_rows == 0:
+            self._init_expectation()
+        self._widen_expectation()
         new = len(self._labels.ranks) - len(self._masses)
         self._masses = np.append(self._masses, np.zeros(new))
         return batch
@@ -551,6 +613,7 @@ class MistForest(ClassifierMixin, Saveable, BaseEstimator):
         """Return the parameters that all trees have in common."""
         tree = MistClassifier(**FOREST_TREE) if self.estimator is None else self.estimator
         settings = {**tree.get_params(deep=False), "max_features": self.max_features}
+        settings["adapt"] = None if self.adapt is None else "classes"
         del settings["random_state"]
         return settings
 
@@ -569,7 +632,26 @@ class MistForest(ClassifierMixin, Saveable, BaseEstimator):
         self._masses = np.zeros(0)
         self._n_rows = 0
 
-    def _learn(self, batch: CheckedRows, predict: bool = False) -> list[Any]:
+    def _init_expectation(self) -> None:
+        """Create what predicts the next row of the stream, once the columns are known."""
+        first = self.trees_[0]
+        if self.adapt == "stream" and first._state.began is None:
+            n_numeric, n_columns = first._state.options.n_numeric, len(first._order)
+            self._expectation = Expectation(n_columns, 1 + len(LIFETIMES))
+            self._restarted = RestartedTrees(n_numeric, n_columns)
+
+    def _widen_expectation(self) -> None:
+        """Let it follow new columns."""
+        first, restarted = self.trees_[0], self._restarted
+        if self._expectation is not None and restarted is not None:
+            n_columns = len(first._order)
+            if n_columns > restarted.n_columns:
+                self._expectation.widen(n_columns)
+                restarted.widen(first._state.options.n_numeric, n_columns)
+
+    def _learn(
+        self, batch: CheckedRows, predict: bool = False, guesses: Array | None = None
+    ) -> list[Any]:
         """Learn with every tree; with ``predict`` returns the probabilities before that."""
         n, k = len(batch.X), len(self.classes_)
 
@@ -580,7 +662,7 @@ class MistForest(ClassifierMixin, Saveable, BaseEstimator):
             if self.bootstrap:
                 mine = batch._replace(weights=np.empty(n))
                 resample(tree.random_state, self._n_rows, batch.weights, mine.weights)
-            tree._learn_batch(mine, codes, shares)
+            tree._learn_batch(mine, codes, shares, guesses)
             return shares
 
         posteriors = self._each(learn)
@@ -625,13 +707,15 @@ class MistForest(ClassifierMixin, Saveable, BaseEstimator):
 
     # --- answering --------------------------------------------------------------------------
 
-    def predict(self, X: Any) -> Array:
+    def predict(self, X: Any, *, next_in_stream: bool = False) -> Array:
         """Return the most probable label of each row; ties go to the label that sorts first.
 
         Parameters
         ----------
         X : array-like or data frame, shape (n, d)
             Numbers; NaN is missing, if the leaves of the trees allow it.
+        next_in_stream : bool, default=False
+            Whether each row may come next in the stream, see `MistClassifier.predict`.
 
         Returns
         -------
@@ -643,20 +727,22 @@ class MistForest(ClassifierMixin, Saveable, BaseEstimator):
         NotFittedError
             If nothing was learnt yet.
         """
-        return self._lock.read(lambda: self._winners(self._checked(X)))
+        return self._lock.read(lambda: self._winners(self._checked(X), next_in_stream))
 
-    def _winners(self, X: Array) -> Array:
+    def _winners(self, X: Array, next_in_stream: bool = False) -> Array:
         """Return the most probable labels of checked rows."""
-        parts = [means.argmax(axis=1) for means in self._means(X)]
+        parts = [means.argmax(axis=1) for means in self._means(X, next_in_stream)]
         return self.classes_[np.concatenate(parts)]
 
-    def predict_proba(self, X: Any) -> Array:
+    def predict_proba(self, X: Any, *, next_in_stream: bool = False) -> Array:
         """Return the probability of every class for each row: the mean over the trees.
 
         Parameters
         ----------
         X : array-like or data frame, shape (n, d)
             Numbers; NaN is missing, if the leaves of the trees allow it.
+        next_in_stream : bool, default=False
+            As for `predict`; the probabilities are then not the mean.
 
         Returns
         -------
@@ -668,7 +754,9 @@ class MistForest(ClassifierMixin, Saveable, BaseEstimator):
         NotFittedError
             If nothing was learnt yet.
         """
-        return self._lock.read(lambda: np.concatenate(list(self._means(self._checked(X)))))
+        return self._lock.read(
+            lambda: np.concatenate(list(self._means(self._checked(X), next_in_stream)))
+        )
 
     def predict_many(self, X: Any) -> Array:
         """Return the most probable label of each row, for rows with named columns.
@@ -755,7 +843,7 @@ class MistForest(ClassifierMixin, Saveable, BaseEstimator):
     def _shares_of(self, x: Any) -> dict[Any, float]:
         if not self.__sklearn_is_fitted__():
             return {}
-        (means,) = self._means(self.trees_[0]._row_to_predict(x))
+        (means,) = self._means(self.trees_[0]._row_to_predict(x), next_in_stream=True)
         return dict(zip(self.classes_.tolist(), means[0].tolist(), strict=True))
 
     def _checked(self, X: Any) -> Array:
@@ -763,7 +851,7 @@ class MistForest(ClassifierMixin, Saveable, BaseEstimator):
         first = self._fitted()[0]
         return first._ready(check_rows(self, X, reset=False))
 
-    def _means(self, X: Array) -> Iterator[Array]:
+    def _means(self, X: Array, next_in_stream: bool = False) -> Iterator[Array]:
         """Yield class probabilities of checked rows, block by block."""
         for rows in gen_batches(len(X), self._rows_at_once()):
             means, votes = mean_posterior(self._each(methodcaller("_predict_proba", X[rows])))
@@ -771,6 +859,11 @@ class MistForest(ClassifierMixin, Saveable, BaseEstimator):
             if self._head is not None:
                 shares, trust = self._head.answer(X[rows], *self._places())
                 means = blend(means, shares, self.feature_weight * trust)
+            if next_in_stream and self._expectation is not None and self._restarted is not None:
+                models = np.zeros((1 + len(LIFETIMES), *means.shape))
+                models[0] = means
+                self._restarted.predict(X[rows], self._labels.ranks, models[1:])
+                means = self._expectation.predict(X[rows], self._labels.ranks, models)[1]
             yield means
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -832,6 +925,11 @@ class MistForest(ClassifierMixin, Saveable, BaseEstimator):
         return _mean(self._of_trees("classes_per_leaf_"))
 
     @property
+    def changes_(self) -> list[Change]:
+        """Changes that more than half of the trees have found, see `MistClassifier`."""
+        return agreed([tree.changes_ for tree in self._fitted() if tree._has_learnt()])
+
+    @property
     def feature_importances_(self) -> Array:
         """Mean over the trees of the share of each column in the total gain of the splits."""
         importances = self._of_trees("feature_importances_")
@@ -842,6 +940,8 @@ class MistForest(ClassifierMixin, Saveable, BaseEstimator):
         """Exact bytes of all arrays that hold what was learnt."""
         trees = getattr(self, "trees_", [])
         head = self._head.nbytes if trees and self._head is not None else 0
+        if self._expectation is not None and self._restarted is not None:
+            head += nbytes(self._expectation.state) + self._restarted.nbytes
         return sum(tree.nbytes for tree in trees) + (self._masses.nbytes if trees else 0) + head
 
     def _of_trees(self, name: str) -> list[Any]:
@@ -854,6 +954,9 @@ class MistForest(ClassifierMixin, Saveable, BaseEstimator):
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
+        vars(self).setdefault("adapt", None)
+        if self._expectation is not None:
+            self._expectation.make_writable()
         self._share_lock()
 
     def _check_loaded(self) -> None:

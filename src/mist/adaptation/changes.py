@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from statistics import median
 from typing import Any, NamedTuple
 
-__all__ = ["CLASS_MOVED", "COMMON_SHIFT", "MOST_KEPT", "Change"]
+__all__ = ["CLASS_MOVED", "COMMON_SHIFT", "MOST_KEPT", "Change", "agreed"]
 
 CLASS_MOVED = "class moved"
 COMMON_SHIFT = "common shift"
@@ -33,3 +35,45 @@ class Change(NamedTuple):
     kind: str
     label: Any
     size: float | None
+
+
+_TOGETHER = 500
+
+
+def agreed(found: Sequence[Sequence[Change]]) -> list[Change]:
+    """Changes that more than half of several models have found within 500 rows.
+
+    Parameters
+    ----------
+    found : sequence of sequence of Change
+        The changes of each model, in order of time.
+
+    Returns
+    -------
+    list of Change
+        In order of time, each at the row at which more than half had found it.
+
+    Examples
+    --------
+    >>> one, other = Change(50, CLASS_MOVED, "a", None), Change(100, CLASS_MOVED, "a", None)
+    >>> agreed([[one], [other], []])
+    [Change(row=100, kind='class moved', label='a', size=None)]
+    """
+    every = sorted(
+        ((change.row, number, change) for number, each in enumerate(found) for change in each),
+        key=lambda entry: entry[:2],
+    )
+    out, open_groups = [], {}
+    for row, number, change in every:
+        key = change.kind, change.label
+        first, group = open_groups.get(key, (row, {}))
+        if row - first > _TOGETHER:
+            first, group = row, {}
+        open_groups[key] = first, group
+        if number in group:
+            continue
+        group[number] = change.size
+        if len(group) == len(found) // 2 + 1:
+            sizes = [size for size in group.values() if size is not None]
+            out.append(change._replace(size=median(sizes) if sizes else None))
+    return out

@@ -236,7 +236,7 @@ def _covariance(common, a, factor):
     """Write the factor of the covariance within classes, with a little of the overall variance."""
     weight, at = max(common.sums[_SCATTER], 1.0), 0
     for i in range(a):
-        for j in range(i + 1):
+        for _j in range(i + 1):
             factor[at] = common.scatter[at] / weight
             at += 1
         factor[at - 1] += 1e-3 * common.spread[i] / common.sums[_ROWS] + 1e-12

@@ -15,7 +15,7 @@ from mist.engine.state import N_LEARNT, State, writable
 
 Array = np.ndarray[Any, Any]
 
-__all__ = ["PERIOD", "Follower"]
+__all__ = ["PERIOD", "Follower", "nbytes", "parts"]
 
 PERIOD = 50
 """Rows between two looks for changes. They are counted from the first row learnt, so that the model
@@ -93,14 +93,8 @@ class Follower:
         return X
 
     def parts(self, weights: Array) -> Iterator[slice]:
-        """Divide rows to learn where changes are looked for: after every `PERIOD`-th learnt row."""
-        learnt = self.rows + np.cumsum(weights > 0.0)
-        ends = np.flatnonzero((learnt % PERIOD == 0) & (weights > 0.0)) + 1
-        start = 0
-        for end in [*ends.tolist(), len(weights)]:
-            if end > start:
-                yield slice(start, end)
-                start = end
+        """Divide rows to learn where changes are looked for."""
+        return parts(weights, self.rows, PERIOD)
 
     def look(self, state: State, X: Array, codes: Array, weights: Array) -> None:
         """Look for changes in rows that the tree has just learnt, where that is due.
@@ -165,6 +159,37 @@ class Follower:
         common_shift.merge(self.common, other.common, codes)
         if self.expectation is not None and other.expectation is not None:
             self.expectation.merge(other.expectation, codes)
+
+
+def parts(weights: Array, rows: int, period: int) -> Iterator[slice]:
+    """Divide rows after every learnt row whose number is a multiple of a period.
+
+    Parameters
+    ----------
+    weights : ndarray of float64, shape (n,)
+        Weights of the rows; those of weight 0 are not learnt.
+    rows : int
+        Rows learnt before.
+    period : int
+        The period.
+
+    Yields
+    ------
+    slice
+        Parts of the rows, none empty.
+
+    Examples
+    --------
+    >>> list(parts(np.ones(5), 1, 3))
+    [slice(0, 2, None), slice(2, 5, None)]
+    """
+    learnt = rows + np.cumsum(weights > 0.0)
+    ends = np.flatnonzero((learnt % period == 0) & (weights > 0.0)) + 1
+    start = 0
+    for end in [*ends.tolist(), len(weights)]:
+        if end > start:
+            yield slice(start, end)
+            start = end
 
 
 def nbytes(group: Any) -> int:

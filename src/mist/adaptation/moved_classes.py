@@ -3,9 +3,9 @@
 Just before a row is learnt, the model scores it by the density of its own class
 (`mist.engine.conformity`). The rank of the score among the class's last scores is a p-value: small
 if the row is where the class has hardly been. Rows that keep to the class's distribution give
-p-values that are uniform, whatever the distribution and the leaf predictor. A cumulative sum (CUSUM)
-of bets against that raises the alarm: after about ten rows in a row at an unknown place. A class
-whose rows still come from the known place as well raises none, nor does an absent one.
+p-values that are uniform, whatever the distribution and the leaf predictor. A cumulative sum of
+bets against that (CUSUM) raises the alarm: after about ten rows in a row at an unknown place. A
+class whose rows still come from the known place as well raises none, nor does an absent one.
 
 References
 ----------
@@ -81,7 +81,7 @@ def p_value(conformity, code, at):
 def next_moved(moved, conformity):
     """Read the new scores; returns the code of a class that has moved, or -1.
 
-    Its evidence is then 0. Call again until the result is -1: scores of other classes may be unread.
+    Its evidence is then 0. Call again until the result is -1: other scores may be unread.
     """
     for code in range(min(moved.read.size, conformity.scored.size)):
         n = conformity.scored[code]

@@ -247,7 +247,7 @@ def _learn_weights(next_label, code, n, forgetting, work):
             mean[e] += chances[k] * says[e, k]
         step[e] = says[e, code] - mean[e]
     for e in range(experts):
-        for f in range(e + 1):
+        for _f in range(e + 1):
             curvature[at] *= forgetting
             at += 1
         curvature[at - 1] += (1.0 - forgetting) * _RIDGE

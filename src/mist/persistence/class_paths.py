@@ -41,6 +41,7 @@ CLASS_PATHS: Mapping[str, str] = {
     "Options": "mist.engine.state:Options",
     "Glance": "mist.engine.state:ScreenParams",
     "Conformity": "mist.engine.conformity:Conformity",
+    "RestartedTrees": "mist.restarted_trees:RestartedTrees",
     "Follower": "mist.adaptation.follower:Follower",
     "Expectation": "mist.adaptation.expectation:Expectation",
     "Change": "mist.adaptation.changes:Change",

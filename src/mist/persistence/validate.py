@@ -255,8 +255,31 @@ def check_forest(model: Any) -> None:
     _check_columns(model, trees[0].n_features_in_)
     fit(model, {"_masses": (np.float64, "codes")}, {"codes": n_codes})
     require(type(model._n_rows) is int, "its number of rows is not an int")
+    _check_expecting(model, n_numeric, n_codes)
     if model._head is not None:
         _check_companion(model._head, model.n_features_in_, n_codes)
+
+
+def _check_expecting(model: Any, n_numeric: int, n_codes: int) -> None:
+    """Refuse what predicts the next row for a forest, if it is not valid."""
+    restarted, expectation = model._restarted, model._expectation
+    require((restarted is None) == (expectation is None), "it predicts the next row in part")
+    if restarted is None:
+        return
+    d = model.n_features_in_
+    require(type(restarted) is class_of("RestartedTrees"), "its restarted trees have a wrong type")
+    require((restarted.n_numeric, restarted.n_columns) == (n_numeric, d), "their columns differ")
+    lives = [len(pair) for pair in restarted.pairs]
+    require(type(restarted.rows) is int and restarted.rows >= 0, "they count rows wrongly")
+    require(set(lives) == {2}, "its restarted trees are no pairs")
+    kind: Any = class_of("MistClassifier")
+    for tree in (tree for pair in restarted.pairs for tree in pair):
+        require(type(tree) is kind, "a restarted tree has the wrong type")
+        if "_state" in vars(tree):
+            require(tree._state.n_features == d, "a restarted tree has other columns")
+            known = tree.classes_.dtype == np.int64 and tree.classes_.max(initial=-1) < n_codes
+            require(known, "a restarted tree has other classes")
+    check_expectation(expectation, d, n_codes, 1 + len(lives))
 
 
 def _check_companion(head: Any, n_features: int, n_codes: int) -> None:
