@@ -35,6 +35,7 @@ Each module imports only modules above it in this table.
 ``conformity``          how rows fit the classes seen so far
 ``row_loops``           the loops over rows: route, learn, predict, test-then-train
 ``single_row``          one row with one call of compiled code
+``forget``              a class removed from all leaves
 ``driver``              runs a loop over rows and serves its requests
 ``leaf_copy``           leaves copied from one tree to another
 ``fork``                a tree without the contents of its leaves
