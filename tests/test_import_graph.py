@@ -28,7 +28,7 @@ LAYERS: Mapping[str, Sequence[str]] = {
     "adaptation": ("mist.adaptation",),
     "core": (
         *("mist.fitted", "mist.merge_checks", "mist.options", "mist.pooling", "mist.rows"),
-        "mist.fast_path",
+        *("mist.fast_path", "mist.following_path"),
     ),
     "style of drawings": ("mist.plotting.theme", "mist.plotting.text_layout"),
     "inspection": ("mist.inspection",),

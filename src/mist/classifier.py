@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from itertools import islice
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
@@ -30,6 +30,7 @@ from mist.engine.row_loops import first_missing, leaf_nodes, predict_rows, write
 from mist.engine.state import N_LEARNT, N_LEAVES, N_NODES, Options, State, writable
 from mist.estimator import Saveable, size_of, take_over, without_trace
 from mist.fast_path import UNKNOWN, FastPath
+from mist.following_path import FollowingPath
 from mist.impurity import gini_impurity, mean_classes, weighted_impurity
 from mist.inspection import Explanation, explain, feature_importances, to_frame
 from mist.labels import Labels
@@ -61,6 +62,8 @@ from mist.tables import named_columns, numbers
 
 if TYPE_CHECKING:
     from pandas import DataFrame
+
+_Grown = TypeVar("_Grown")
 
 _NO_LIMIT = 2**31 - 1
 _PARTS_AT_ONCE = 8
@@ -332,6 +335,7 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
     """
 
     _fast_path: FastPath | None = None
+    _following_path: FollowingPath | None = None
     _follower: Follower | None = None
     _labels: Labels
     _order: Array  # number of the user's column at each position of the engine's columns
@@ -628,6 +632,8 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
         -------
         self
         """
+        if self._following_path is not None and self._learn_plain(x, y, sample_weight):
+            return self
         single = self._fast_path
         left = None if single is None else single.learn(x, y, sample_weight)
         if left is None:
@@ -644,6 +650,18 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
             self._enable_fast_path(checked=True)
 
         self._lock.write(learn_it)
+
+    def _learn_plain(self, x: Any, y: Any, weight: Any) -> bool:
+        """Learn a plain row of a model that follows its stream; False if it was not learnt."""
+
+        def learn_it(made: list[Split]) -> bool:
+            path = self._following_path
+            if path is None or not path.holds:
+                return False
+            with uninterrupted():
+                return path.learn(x, y, weight, made)
+
+        return self._lock.write(lambda: self._logging_splits(learn_it))
 
     def _finish_fast_path(self, single: FastPath, left: int) -> None:
         """Finish the work that a row on the fast path has left."""
@@ -909,11 +927,11 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
             lambda made: learn(self._state, self._rule, *batch, ranks, out, shares, guesses, made)
         )
 
-    def _logging_splits(self, grow: Callable[[list[Split]], object]) -> None:
+    def _logging_splits(self, grow: Callable[[list[Split]], _Grown]) -> _Grown:
         """Append the splits that `grow` makes to the log, even if it is interrupted."""
         made: list[Split] = []
         try:
-            grow(made)
+            return grow(made)
         finally:
             # The log has the user's columns. It is extended in place to keep the fast path.
             self._splits.extend(s._replace(feature=int(self._order[s.feature])) for s in made)
@@ -1119,6 +1137,10 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
         if not self._has_learnt():
             return None
         self._enable_fast_path()
+        if self._following_path is not None:
+            known = self._following_path.predict(x)
+            if known is not UNKNOWN:
+                return known
         if self._fast_path is not None:
             known = self._fast_path.predict(x)
             if known is not UNKNOWN:
@@ -1413,6 +1435,7 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
         The fast path can learn rows only if the options have been ``checked``.
         """
         if self._follower is not None:
+            self._enable_following_path(self._follower, checked)
             return
         single = self._fast_path
         enough = single is not None and single.holds and single.checked >= checked
@@ -1421,10 +1444,18 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
         if single is not None and single.holds:
             single.ready(checked)
 
+    def _enable_following_path(self, follower: Follower, checked: bool) -> None:
+        """Switch single rows of a model that follows its stream to their fast path."""
+        path = self._following_path
+        enough = path is not None and path.holds and path.checked >= checked
+        if not enough and self._has_learnt() and self._state.began is None:
+            self._following_path = FollowingPath(self, follower, checked)
+
     def __setattr__(self, name: str, value: Any) -> None:
         super().__setattr__(name, value)
-        if name != "_fast_path":
+        if name not in ("_fast_path", "_following_path"):
             self.__dict__.pop("_fast_path", None)
+            self.__dict__.pop("_following_path", None)
 
     def _take_names(self, names: list[Any]) -> None:
         """Store the names of the columns."""

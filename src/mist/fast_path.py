@@ -24,7 +24,7 @@ from mist.fitted import FittedTree
 
 Array = np.ndarray[Any, Any]
 
-__all__ = ["UNKNOWN", "FastPath"]
+__all__ = ["UNKNOWN", "FastPath", "PlainRows"]
 
 UNKNOWN: Any = object()
 """No prediction: the row needs the slow path."""
@@ -44,41 +44,29 @@ class _CompiledPath(NamedTuple):
 _NO_PATH = _CompiledPath(None, None, None)
 
 
-class FastPath:
-    """Checked facts about a classifier for the fast path, valid until the classifier changes.
+class PlainRows:
+    """Reads plain rows of a classifier: arrays, or dicts of numbers with known names.
 
     Parameters
     ----------
     model : MistClassifier
         A classifier that has learnt at least one row.
-    checked : bool
-        Whether its current options were checked. If not, rows can only be predicted.
     """
 
     __slots__ = (
-        "answering",
-        "checked",
         "codes",
-        "flags",
         "keyed",
         "known",
         "labels",
-        "learning",
         "n",
         "order",
         "pack",
         "ranks",
-        "rule",
         "shape",
-        "state",
         "values",
     )
 
-    def __init__(self, model: FittedTree, checked: bool) -> None:
-        self.checked = checked
-        self.flags = model._lock.flags
-        state = self.state = model._state
-        self.rule = model._rule
+    def __init__(self, model: FittedTree) -> None:
         self.order = np.ascontiguousarray(model._order, dtype=np.int64)
         self.n = len(self.order)
         self.shape = (self.n,)
@@ -90,16 +78,63 @@ class FastPath:
         one = itemgetter(names[0])
         self.values = itemgetter(*names) if self.n > 1 else lambda x: (one(x),)
         self.keyed = hasattr(model, "_keys")
-        self.learning = self.answering = _NO_PATH
-        if checked and state.options.balanced:
-            reserve_codes(state, len(self.ranks))
-        if checked and state.conformity is not None:
-            reserve_classes(state, len(self.ranks))
 
     @property
     def holds(self) -> bool:
         """Whether no class was added since."""
         return self.known.ranks is self.ranks
+
+    def row(self, x: Any) -> Array | None:
+        """Return the values of a plain row, else None."""
+        kind = type(x)
+        if kind is np.ndarray:
+            return x if x.dtype is _FLOAT and x.shape == self.shape else None
+        if kind is not dict or len(x) != self.n:
+            return None
+        try:
+            return np.frombuffer(self.pack(*self.values(x)))
+        except Exception:  # the slow path raises the right error
+            return None
+
+    def code(self, x: Any, y: Any, weight: Any) -> int | None:
+        """Return the class code of a known label, None if the row needs the slow path."""
+        if type(weight) is not float or type(y) not in _LABELS:
+            return None
+        if type(x) is dict and not self.keyed:  # this row gives the model its names
+            return None
+        return self.codes.get(y)
+
+
+class FastPath:
+    """Checked facts about a classifier for the fast path, valid until the classifier changes.
+
+    Parameters
+    ----------
+    model : MistClassifier
+        A classifier that has learnt at least one row.
+    checked : bool
+        Whether its current options were checked. If not, rows can only be predicted.
+    """
+
+    __slots__ = ("answering", "checked", "flags", "learning", "plain", "rule", "state")
+
+    def __init__(self, model: FittedTree, checked: bool) -> None:
+        self.checked = checked
+        self.flags = model._lock.flags
+        state = self.state = model._state
+        self.rule = model._rule
+        self.plain = PlainRows(model)
+        self.learning = self.answering = _NO_PATH
+        n_codes = len(self.plain.ranks)
+        if checked and state.options.balanced:
+            reserve_codes(state, n_codes)
+        if checked and state.conformity is not None:
+            reserve_classes(state, n_codes)
+
+    @property
+    def holds(self) -> bool:
+        """Whether no class was added since."""
+        return self.plain.holds
 
     def ready(self, learning: bool) -> None:
         """Get the function that learns or predicts a row for the current layout of the state."""
@@ -128,21 +163,9 @@ class FastPath:
         self.answering = _CompiledPath(handle.layout, *predictor(handle, *self._call_context()))
 
     def _call_context(self) -> tuple[Array, int, Array, bool, Array]:
-        state = self.state
+        state, plain = self.state, self.plain
         has_nan = state.observed is not None
-        return self.order, state.options.n_numeric, self.ranks, has_nan, self.flags
-
-    def _row(self, x: Any) -> Array | None:
-        """Return the values of a plain row, else None."""
-        kind = type(x)
-        if kind is np.ndarray:
-            return x if x.dtype is _FLOAT and x.shape == self.shape else None
-        if kind is not dict or len(x) != self.n:
-            return None
-        try:
-            return np.frombuffer(self.pack(*self.values(x)))
-        except Exception:  # the slow path raises the right error
-            return None
+        return plain.order, state.options.n_numeric, plain.ranks, has_nan, self.flags
 
     def learn(self, x: Any, y: Any, weight: Any) -> Any:
         """Learn a row.
@@ -152,13 +175,8 @@ class FastPath:
         int or None
             None if nothing was learnt; else the remaining work for `follow`, 0 if there is none.
         """
-        if type(weight) is not float or type(y) not in _LABELS:
-            return None
-        if type(x) is dict and not self.keyed:  # this row gives the model its names
-            return None
-        code = self.codes.get(y)
-        row = self._row(x)
-        if code is None or row is None or self.known.ranks is not self.ranks:
+        code, row = self.plain.code(x, y, weight), self.plain.row(x)
+        if code is None or row is None or not self.plain.holds:
             return None
         # Other threads may change the state. Anything not available needs the write lock.
         handle, path = self.state._handle, self.learning
@@ -178,11 +196,11 @@ class FastPath:
 
     def predict(self, x: Any) -> Any:
         """Return the label of a row, or `UNKNOWN`."""
-        row = self._row(x)
-        if row is None or self.known.ranks is not self.ranks:
+        row = self.plain.row(x)
+        if row is None or not self.plain.holds:
             return UNKNOWN
         handle, path = self.state._handle, self.answering
         if handle is None or handle.layout is not path.layout:
             return UNKNOWN
         code = path.call(path.context.address, handle.address, row)
-        return UNKNOWN if code == UNSURE else self.labels[code]
+        return UNKNOWN if code == UNSURE else self.plain.labels[code]

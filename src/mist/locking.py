@@ -20,6 +20,9 @@ _T = TypeVar("_T")
 WRITER = 0
 """Index of the writer in `ReadWriteLock.flags`; each entry after it belongs to one lock."""
 
+_NOT_KEPT = ("_fast_path", "_following_path")
+"""Attributes of estimators that are not copied, pickled or saved."""
+
 _PAUSE = 0.001
 """Seconds that a repeated writer waits, so that waiting readers get a turn."""
 
@@ -111,7 +114,7 @@ class Lockable:
 
     def _kept(self) -> dict[str, Any]:
         """Return the attributes that are pickled and saved, without a copy."""
-        return {name: value for name, value in vars(self).items() if name != "_fast_path"}
+        return {name: value for name, value in vars(self).items() if name not in _NOT_KEPT}
 
     def _check_loaded(self) -> None:
         """Refuse a model read from a file that is not valid, by a `ValueError` that says why."""

@@ -21,6 +21,7 @@ import numpy as np
 from mist.adaptation.packed import factorise, solve_half
 from mist.engine.arrays import grown
 from mist.engine.compiled import allocating, exact
+from mist.engine.handle import parts_of
 from mist.engine.state import packed_size
 
 BLOCK = 20
@@ -98,13 +99,13 @@ def forget_class(common: CommonShift, code: int) -> None:
 
 
 @allocating
-def find_shift(common, X, codes, weights):
+def find_shift(handle, X, codes, weights):
     """Learn rows that already had the shift subtracted, up to one that changes the shift.
 
     Parameters
     ----------
-    common : CommonShift
-        Changed in place.
+    handle : address
+        Of a `CommonShift`, alone; changed in place.
     X : float64 array, shape (n, d)
         Rows, numeric columns first. Rows with a missing number are left out.
     codes : int64 array, shape (n,)
@@ -117,6 +118,7 @@ def find_shift(common, X, codes, weights):
     float
         Length of the change in units of the covariance within classes; 0 without a change.
     """
+    (common,) = parts_of(handle)
     a = common.shift.size
     work = np.empty((3, a))
     factor = np.empty(common.scatter.size)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from mist.adaptation import label_memory, next_label, recent_gaussians
+from mist.adaptation.laid_out import LaidOut
 from mist.engine.row_loops import NOT_ASKED
 from mist.engine.state import writable
 
@@ -15,7 +16,7 @@ Array = np.ndarray[Any, Any]
 __all__ = ["Expectation"]
 
 
-class Expectation:
+class Expectation(LaidOut):
     """Learns to predict the next label of a stream, next to one model or several.
 
     Parameters
@@ -33,6 +34,7 @@ class Expectation:
         Its arrays.
     """
 
+    _laid_out = ("state",)
     state: next_label.NextLabel
 
     def __init__(self, n_columns: int, n_models: int = 1) -> None:
@@ -81,13 +83,21 @@ class Expectation:
         out[learnt & ~early & (number % next_label.LEARN_EVERY == 0)] = next_label.LEARN_EVERY
         return out
 
+    def asked_next(self) -> int:
+        """What `asked` says of one more learnt row that nobody asks about."""
+        number = self.rows + 1
+        if number <= next_label.ALL_LEARNT:
+            return next_label.LEARN
+        rare = number % next_label.LEARN_EVERY == 0
+        return next_label.LEARN_EVERY if rare else NOT_ASKED
+
     def guesses(self, X: Array, asked: Array) -> Array:
         """Code of the class that looks most like each row, -1 without one.
 
         They make the work of a tree shorter and change no result.
         """
         out = asked.copy()
-        recent_gaussians.write_nearest(self.state.recent, X, out)
+        self.handle.call(recent_gaussians.write_nearest, X, out)
         return out
 
     def learn(
@@ -106,7 +116,9 @@ class Expectation:
             out = np.empty(len(X), np.int64)
         if answers is None:
             answers = np.zeros_like(models[0])
-        next_label.follow_rows(self.state, X, codes, weights, asked, ranks, models, out, answers)
+        self.handle.call(
+            next_label.follow_rows, X, codes, weights, asked, ranks, models, out, answers
+        )
         self.rows += int(np.count_nonzero(weights))
 
     def predict(self, X: Array, ranks: Array, models: Array) -> tuple[Array, Array]:
@@ -129,7 +141,7 @@ class Expectation:
         codes, answers = np.empty(len(X), np.int64), np.zeros_like(models[0])
         # Classes without a row of their own have no arrays yet.
         ranks = ranks[: self.n_codes]
-        next_label.predict_next(self.state, X, ranks, models, codes, answers)
+        self.handle.call(next_label.predict_next, X, ranks, models, codes, answers)
         return codes, answers
 
     def count(self, codes: Array, weights: Array, n_rows: int) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 from mist.adaptation import common_shift, moved_classes
 from mist.adaptation.changes import CLASS_MOVED, COMMON_SHIFT, MOST_KEPT, Change
 from mist.adaptation.expectation import Expectation
+from mist.adaptation.laid_out import LaidOut
 from mist.engine.forget import forget_class
 from mist.engine.state import N_LEARNT, State, writable
 
@@ -22,7 +23,7 @@ PERIOD = 50
 does not depend on how the rows come in batches."""
 
 
-class Follower:
+class Follower(LaidOut):
     """What a tree keeps to follow a stream that changes.
 
     Parameters
@@ -40,6 +41,7 @@ class Follower:
         The last changes; their ``label`` is a class code.
     """
 
+    _laid_out = ("common",)
     moved: moved_classes.MovedClasses
     common: common_shift.CommonShift
     expectation: Expectation | None
@@ -111,7 +113,7 @@ class Follower:
         self.rows += int(np.count_nonzero(weights))
         if state.conformity is None:
             return
-        length = float(common_shift.find_shift(self.common, X, codes, weights))
+        length = float(self.handle.call(common_shift.find_shift, X, codes, weights))
         if length > 0.0:
             self._note(COMMON_SHIFT, None, length)
             # Scores before the shift say nothing of the classes after it.

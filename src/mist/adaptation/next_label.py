@@ -24,6 +24,7 @@ from mist.adaptation.recent_gaussians import (
     new_recent_gaussians,
 )
 from mist.engine.compiled import allocating, exact
+from mist.engine.handle import parts_of
 from mist.engine.state import packed_size
 
 FLOOR = -12.0
@@ -105,13 +106,13 @@ def _make_workspace(next_label, n, d):
 
 
 @allocating
-def follow_rows(next_label, X, codes, weights, asked, ranks, models, out, shares):
+def follow_rows(handle, X, codes, weights, asked, ranks, models, out, shares):
     """Predict rows, each as the next of the stream, and learn them.
 
     Parameters
     ----------
-    next_label : NextLabel
-        Changed in place.
+    handle : address
+        Of a `NextLabel`, alone; changed in place.
     X : float64 array, shape (n, d)
         Rows in internal column order; NaN is missing.
     codes : int64 array, shape (n,)
@@ -130,6 +131,7 @@ def follow_rows(next_label, X, codes, weights, asked, ranks, models, out, shares
     shares : float64 array of zeros, shape (n, n_labels)
         Receives class probabilities, in the order of ranks.
     """
+    (next_label,) = parts_of(handle)
     work = _make_workspace(next_label, ranks.size, X.shape[1])
     for i in range(X.shape[0]):
         if asked[i] >= PREDICT:
@@ -146,8 +148,9 @@ def follow_rows(next_label, X, codes, weights, asked, ranks, models, out, shares
 
 
 @allocating
-def predict_next(next_label, X, ranks, models, out, shares):
+def predict_next(handle, X, ranks, models, out, shares):
     """Predict each row as if it were the next of the stream; parameters as for `follow_rows`."""
+    (next_label,) = parts_of(handle)
     work = _make_workspace(next_label, ranks.size, X.shape[1])
     for i in range(X.shape[0]):
         out[i] = _predict(next_label, X, i, ranks, models, shares, work)

@@ -20,6 +20,7 @@ import numpy as np
 from mist.adaptation.packed import add_outer
 from mist.engine.arrays import grown
 from mist.engine.compiled import allocating, exact
+from mist.engine.handle import parts_of
 from mist.engine.state import packed_size
 
 HALF_LIVES = (30.0, 300.0)
@@ -116,11 +117,13 @@ def log_density(recent, code, memory, X, i, least, z):
 
 
 @allocating
-def write_nearest(recent, X, out):
+def write_nearest(handle, X, out):
     """Write the class with the largest density of the first memory; -1 before the first row.
 
-    Entries below -1 stay as they are.
+    Entries below -1 stay as they are. ``handle`` is the address of a `NextLabel`, alone.
     """
+    (next_label,) = parts_of(handle)
+    recent = next_label.recent
     z = np.empty(X.shape[1])
     last = -1
     for i in range(X.shape[0]):

@@ -14,7 +14,7 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from mist.engine.compiled import inlined, undivided
+from mist.engine.compiled import exact, inlined, undivided
 from mist.engine.handle import Address, Handle, parts_of
 from mist.engine.row_loops import predict_rows, run
 from mist.limits import LARGEST, LARGEST_WEIGHT
@@ -81,6 +81,13 @@ def _take(x, order, n_numeric, row):
         v = row[0, j]
         good &= v == 0.0 or v == 1.0 or v != v
     return good, complete
+
+
+@exact
+def take_row(x, order, n_numeric, row):
+    """Put a row in internal order; returns whether it is valid and has no missing value."""
+    good, complete = _take(x, order, n_numeric, row)
+    return good and complete
 
 
 @undivided

@@ -147,7 +147,8 @@ def _check_columns(model: Any, n_features: int) -> None:
 
 def check_classifier(model: Any) -> None:
     """Refuse a `MistClassifier` that is not valid; raises as `validate_state` does."""
-    require("_fast_path" not in vars(model), "_fast_path must not be in a file")
+    for name in ("_fast_path", "_following_path"):
+        require(name not in vars(model), f"{name} must not be in a file")
     if "_options" in vars(model):
         check_options(model._options)
         rule = SplitRule(**{name: model._options[name] for name in SplitRule._fields})
