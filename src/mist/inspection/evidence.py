@@ -78,7 +78,7 @@ def explain(model: FittedTree, x: Any, *, top: int | None = 5) -> Explanation:
     >>> model = MistClassifier("gaussian").fit(rows, ["a", "a", "b", "b"])
     >>> print(explain(model, [3.0, 1.0]))
     prediction for a row of a table: a (0.989), then b (0.0106)
-    as the next row of the stream: a (0.99)
+    as the next row of the stream: b (1)
     the tree is one leaf, 0
     class masses at the leaf (rows learnt there): a 2 (2), b 2 (2)
     evidence for a against b, in nats:
