@@ -46,7 +46,7 @@ def test_a_tree_is_told_of():
     assert told["format"] == "mist-model 1, written by MIST 0.1.0"
     assert told["class"] == "MistClassifier"
     assert told["parameters"] == (
-        "categorical_features=['flag'], delta=0.5, grace_period=20, leaf='gaussian', "
+        "adapt=None, categorical_features=['flag'], delta=0.5, grace_period=20, leaf='gaussian', "
         "split_test='gain', tie_threshold=1.0, union_bound=False"
     )
     assert told["columns"] == "2: size, flag"
@@ -74,6 +74,7 @@ def test_json_has_all_of_it():
     assert told["file"] == str(path)
     assert (told["format"], told["version"], told["library"]) == ("mist-model", 1, "0.1.0")
     assert told["parameters"] == {
+        "adapt": None,
         "max_components": 2,
         "open_world": True,
         "thresholds": "gaussian",
@@ -187,3 +188,30 @@ def test_a_model_without_a_tree_has_none_to_show():
     outcome = inspect(FOLDER / "format1-methods.mist", "--tree")
     assert outcome.exit_code == 2
     assert "a NCM has no tree to show" in outcome.stderr
+
+
+def test_changes_found_in_the_stream(tmp_path):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(3000, 2)), np.tile(["a", "b"], 1500)
+    X[y == "b"] += 9.0
+    for i in range(1, 10):
+        X[300 * i :][y[300 * i :] == "a"] -= 9.0
+    model = MistClassifier("gaussian").fit(X, y)
+    n = len(model.changes_)
+    assert n > 6
+    model.save(tmp_path / "m.mist")
+    told, _ = facts(tmp_path / "m.mist")
+    assert told["adapt"] == "stream"
+    last = "; ".join(f"a moved at row {change.row:,}" for change in model.changes_[-5:])
+    assert told["changes"] == f"1 class moved, {n} moves in all. The last: {last}"
+    told = value(tmp_path / "m.mist")
+    assert told["adapt"] == "stream"
+    assert told["changes"] == [change._asdict() for change in model.changes_]
+    MistClassifier("gaussian", adapt="classes").fit(X[:50], y[:50]).save(tmp_path / "few.mist")
+    assert facts(tmp_path / "few.mist")[0]["changes"] == "none found"
+    line = StreamPipeline(model=MistClassifier("gaussian")).learn_many({"u": X[:, 0]}, y)
+    line.save(tmp_path / "line.mist")
+    assert value(tmp_path / "line.mist")["changes"] == [c._asdict() for c in line.changes_]
+    save(NCM().fit(X, y), tmp_path / "ncm.mist")
+    assert not {"adapt", "changes"} & set(value(tmp_path / "ncm.mist"))
+    assert value(FOLDER / "format1-gaussian.mist")["adapt"] is None

@@ -165,6 +165,14 @@ def run(
         Path | None,
         typer.Option(help="CSV file for the predictions of all rows.", show_default=False),
     ] = None,
+    events: Annotated[
+        Path | None,
+        typer.Option(
+            help="JSON lines file for the changes found in the stream: classes that moved, and "
+            "shifts of all classes.",
+            show_default=False,
+        ),
+    ] = None,
     report: Annotated[Path, typer.Option(help="HTML file to write.")] = Path("mist-run.html"),
     limit: Annotated[
         int | None, typer.Option(min=1, help="Stop after this many rows.", show_default=False)
@@ -234,6 +242,7 @@ def run(
                 kind=None if format is None else format.value,
                 unlabelled=None if unlabelled is None else unlabelled.value,
                 predictions=predictions,
+                events=events,
                 report=report,
                 save=save,
                 checkpoint=checkpoint,

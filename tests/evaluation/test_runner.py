@@ -11,6 +11,7 @@ from sklearn.preprocessing import StandardScaler
 
 import naive_streams as naive
 from mist import MistClassifier
+from mist.adaptation.changes import Change
 from mist.baselines import NCM
 from mist.datasets import load_toy, make_gaussian_classes
 from mist.evaluation import (
@@ -602,3 +603,28 @@ def test_missing_values_anywhere_are_told_before_the_clock_runs(monkeypatch, whe
     monkeypatch.setattr(runner, "warm_up", lambda *_, missing: told.append(missing) or 0.0)
     evaluate(Echo(), ClassIncrementalStream(X, y, classes_per_task=1))
     assert told == [where != "nowhere"]
+
+
+def test_changes_of_the_run_count_from_its_first_row():
+    class Changing(NCM):
+        """A model that finds a change every fifty rows."""
+
+        n_rows_ = 0
+
+        def prequential(self, X, y):
+            self.n_rows_ += len(y)
+            return super().prequential(X, y)
+
+        @property
+        def changes_(self):
+            return [Change(row, "class moved", 0, None) for row in range(50, self.n_rows_ + 1, 50)]
+
+    model = Changing()
+    iris = load_toy("iris")
+    stream = ClassIncrementalStream(iris.X, iris.y, classes_per_task=1)
+    first, second = evaluate(model, stream), evaluate(model, stream)
+    done = stream.n_rows
+    assert [change.row for change in first.changes] == list(range(50, done + 1, 50))
+    rows = [row - done for row in range(50, 2 * done + 1, 50) if row > done]
+    assert [change.row for change in second.changes] == rows
+    assert evaluate(NCM(), stream).changes == ()

@@ -232,6 +232,58 @@ def test_evidence_does_not_depend_on_units():
         )
 
 
+# -- streams that change -------------------------------------------------------------------------
+
+
+def shifted(leaf, **options):
+    """A tree with splits that has found a shift of all classes, and rows after the shift."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(2000, 3)), rng.integers(0, 2, 2000)
+    X += 4.0 * np.eye(3)[y]
+    X[1000:] += [3.0, -3.0, 0.0]
+    model = MistClassifier(
+        leaf, grace_period=50, split_test="schedule", rows_per_split=300, **options
+    ).fit(X, np.array(["dry", "soaked"])[y])
+    assert [change.kind for change in model.changes_] == ["common shift"]
+    assert model.n_leaves_ > 1
+    return model, X[1000:1200:10]
+
+
+@pytest.mark.parametrize("leaf", ["mixture", "gaussian"])
+def test_a_row_after_a_common_shift_is_explained_as_it_is_predicted(leaf):
+    model, X = shifted(leaf)
+    moved = np.zeros(3)  # by how much thresholds shown differ from those of the tree
+    for x in [*X, np.array([math.nan, *X[0][1:]])]:
+        holds_together(model, x)
+        told = model.explain(x)
+        np.testing.assert_array_equal(told.values, x)
+        assert told.leaf == model.apply([x])[0]
+        for step in told.path:
+            np.testing.assert_equal(step.value, x[step.feature])
+            if not step.missing:
+                assert step.left == (step.value <= step.threshold)
+                own = step.threshold - model.tree_.threshold[step.node]
+                moved[step.feature] = own
+    np.testing.assert_allclose(moved[:2], [3.0, -3.0], atol=0.5)
+
+
+def test_the_prediction_as_the_next_of_the_stream_is_a_line_of_its_own():
+    model, X = shifted("gaussian")
+    told = model.explain(X[0])
+    shares = model.predict_proba(X[:1], next_in_stream=True)[0]
+    assert list(told.next_in_stream) == model.classes_.tolist()
+    assert list(told.next_in_stream.values()) == shares.tolist()
+    assert told.next_in_stream == model.predict_proba_one(X[0])
+    lines = str(told).splitlines()
+    assert lines[0].startswith(f"prediction for a row of a table: {told.prediction} (")
+    label = model.predict_one(X[0])
+    assert lines[1] == f"as the next row of the stream: {label} ({shares.max():.3g})"
+    rest = shifted("gaussian", adapt="classes")[0].explain(X[0])
+    assert rest.next_in_stream is None
+    assert str(rest).startswith("prediction: ")
+    assert "next row" not in str(rest)
+
+
 # -- texts and tables --------------------------------------------------------------------------
 
 

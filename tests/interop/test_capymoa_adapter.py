@@ -192,7 +192,8 @@ def test_nominal_attributes_become_columns_of_zeros_and_ones():
     by_hand = mist.MistClassifier("gaussian", categorical_features=[1, 2, 3, 4], random_state=1)
     by_hand.partial_fit(table, y)
     theirs = [learner.predict_proba(Instance.from_array(schema, x)) for x in X]
-    np.testing.assert_array_equal(theirs, by_hand.predict_proba(table))
+    as_next = by_hand.predict_proba(table, next_in_stream=True)
+    np.testing.assert_array_equal(theirs, as_next)
     assert np.argmax(theirs, axis=1).tolist() == y.tolist()
 
 
@@ -223,8 +224,10 @@ def test_the_loop_of_capymoa_and_our_harness_give_one_accuracy_matrix():
     stream = digits()
     schema = numbers(stream.X_train, stream.y_train).get_schema()
     # One row a batch: CapyMOA predicts a batch before it is learnt.
-    theirs = run_loop(MistClassifier(schema, leaf="gaussian"), stream, batch_size=1)
-    ours = evaluate(mist.MistClassifier("gaussian", random_state=1), stream)
+    # The loop predicts held-out rows one by one, too: they are not the next of the stream.
+    options = {"leaf": "gaussian", "adapt": "classes"}
+    theirs = run_loop(MistClassifier(schema, **options), stream, batch_size=1)
+    ours = evaluate(mist.MistClassifier(**options, random_state=1), stream)
     learnt = np.tri(len(theirs.accuracy_matrix), dtype=bool)
     assert ours.accuracy_matrix[learnt] == pytest.approx(theirs.accuracy_matrix[learnt], abs=1e-6)
     assert ours.final_accuracy == pytest.approx(theirs.accuracy_final, abs=1e-6)
@@ -239,7 +242,7 @@ def test_batches_teach_the_same_as_rows():
 
     stream = digits()
     schema = numbers(stream.X_train, stream.y_train).get_schema()
-    tree = mist.MistClassifier("gaussian")
+    tree = mist.MistClassifier("gaussian", adapt="classes")
     by_row, in_batches = (
         EstimatorClassifier(schema, tree),
         EstimatorBatchClassifier(schema, tree),
@@ -276,3 +279,24 @@ def test_the_page_for_users_of_capymoa(capsys):
     for block in re.findall(r"```py\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL):
         exec(block, names)
         assert capsys.readouterr().out.split("\n")[:-1] == re.findall(r"print\(.*\)  # (.*)", block)
+
+
+# --- the next of the stream ---------------------------------------------------------------------
+
+
+def test_an_instance_is_the_next_of_the_stream():
+    y = np.repeat(np.arange(40) % 2, 10)  # labels come in runs
+    X = np.random.default_rng(0).normal(y[:, None].astype(float))
+    stream = numbers(X, y)
+    learner = MistClassifier(stream.get_schema(), leaf="gaussian")
+    plain = mist.MistClassifier("gaussian", random_state=1)
+    expected, found = plain.prequential(X, y), []
+    for instance in stream:
+        found.append(learner.predict(instance))
+        learner.train(instance)
+    assert found[1:] == expected.tolist()[1:]
+    stream.restart()
+    instance = stream.next_instance()
+    as_next = plain.predict_proba(X[:1], next_in_stream=True)[0].tolist()
+    assert learner.predict_proba(instance).tolist() == as_next
+    assert as_next != plain.predict_proba(X[:1])[0].tolist()

@@ -225,3 +225,18 @@ def test_what_is_refused(tmp_path):
         as_blocks(tmp_path / "text.parquet", None, "label", len)
     with pytest.raises(TypeError, match="MistClassifier or a MistForest"):
         fit_stream(object(), *good, client=Here())
+
+
+def test_a_model_that_learnt_on_a_cluster_predicts_the_next_of_the_stream() -> None:
+    da = pytest.importorskip("dask.array")
+    X, y = rows()
+    learnt = fit_stream(
+        model(), da.from_array(X, 1500), da.from_array(y, 1500), client=Here(), parts=2
+    )
+    x = np.array([3.0, 3.0, 0.5])
+    shares = learnt.predict_proba([x], next_in_stream=True)[0]
+    assert list(learnt.predict_proba_one(x).values()) == shares.tolist()
+    assert learnt.predict_one(x) == learnt.predict([x], next_in_stream=True)[0]
+    learnt.prequential(X[:200], np.full(200, 2))  # from now on one label comes
+    of_table = learnt.predict_proba([x])[0]
+    assert learnt.predict_proba_one(x)[2] > of_table[2]

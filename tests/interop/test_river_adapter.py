@@ -113,8 +113,11 @@ def test_frames_equal_rows_bit_for_bit(make):
         assert content(one) == content(many)
         shares = many.predict_proba_many(X)
         assert shares.index.equals(X.index)
-        assert shares.to_dict("records") == [one.predict_proba_one(x) for x in rows]
-        assert many.predict_many(X).tolist() == [one.predict_one(x) for x in rows]
+        pd.testing.assert_frame_equal(shares, one.predict_proba_many(X), check_exact=True)
+        assert many.predict_many(X).tolist() == one.predict_many(X).tolist()
+        for x in rows:
+            assert many.predict_proba_one(x) == one.predict_proba_one(x)
+            assert many.predict_one(x) == one.predict_one(x)
     assert one.model.n_splits_ > 0
     assert list(many.predict_proba_one({})) == [0, 1, 2]
 
@@ -312,3 +315,39 @@ def test_the_package_loads_neither_library():
 def test_without_the_library_the_error_says_what_to_install(name):
     code = f"{ABSENT}\ntry:\n    import mist.interop.{name}\nexcept ImportError as e:\n    print(e)"
     assert output(code).endswith(f"pip install 'mist-tree[{name}]'")
+
+
+# --- the next of the stream ---------------------------------------------------------------------
+
+
+def test_one_row_is_the_next_of_the_stream_and_a_frame_is_not():
+    rng = np.random.default_rng(0)
+    y = np.repeat(np.arange(40) % 2, 10)  # labels come in runs
+    rows = [({"a": float(rng.normal(label))}, int(label)) for label in y]
+    model, plain = MistClassifier(**SMALL), mist.MistClassifier(**SMALL, random_state=0)
+    answers = []
+    for x, label in rows:
+        answers.append(model.predict_one(x))
+        model.learn_one(x, label)
+        plain.learn_one(x, label)
+    X, labels = np.array([[x["a"]] for x, _ in rows]), np.array([label for _, label in rows])
+    fresh = mist.MistClassifier(**SMALL, random_state=0)
+    assert answers[1:] == fresh.prequential(X, labels).tolist()[1:]
+    x = {"a": 0.5}
+    frame = pd.DataFrame([x, x])
+    as_next = plain.predict_proba(frame, next_in_stream=True)[0].tolist()
+    of_table = plain.predict_proba(frame)[0].tolist()
+    assert as_next != of_table
+    assert list(model.predict_proba_one(x).values()) == as_next
+    assert model.predict_proba_many(frame).to_numpy().tolist() == [of_table] * 2
+    assert model.predict_many(frame).tolist() == plain.predict(frame).tolist()
+
+
+def test_changes_are_those_of_the_model():
+    rng = np.random.default_rng(0)
+    model = MistClassifier(leaf="gaussian")
+    for i in range(600):
+        far = 30.0 if i >= 300 and i % 2 else 0.0
+        model.learn_one({"a": float(rng.normal(9.0 * (i % 2) + far))}, "xy"[i % 2])
+    assert [(change.kind, change.label) for change in model.changes_] == [("class moved", "y")]
+    assert model.changes_ == model.model.changes_

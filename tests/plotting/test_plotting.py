@@ -8,6 +8,7 @@ from matplotlib.figure import Figure
 
 from drawn import assert_told_apart, looks
 from mist import plotting
+from mist.adaptation.changes import Change
 from mist.plotting import (
     average_curves,
     plot_accuracy,
@@ -215,3 +216,45 @@ def test_what_is_no_data_takes_the_ink_of_the_style():
     with matplotlib.rc_context({"text.color": "red"}):
         ax = plot_accuracy(result(), Figure().subplots())
     assert ax.lines[1].get_color() == "red"
+
+
+# -- changes found in the stream -----------------------------------------------------------------
+
+
+def moved(row, label):
+    return Change(row, "class moved", label, None)
+
+
+def lines_of_changes(ax):
+    return [line for line in ax.lines if line.get_gid() == "change"]
+
+
+@pytest.mark.parametrize("plot", [plot_accuracy, plot_growth])
+def test_changes_are_thin_lines_with_labels(ax, plot):
+    shift = Change(150, "common shift", None, 2.345)
+    run = result(changes=(moved(50, "$a$"), moved(50, "b"), shift, moved(152, "c")))
+    plot(run, ax, borders=[])
+    assert [line.get_xdata()[0] for line in lines_of_changes(ax)] == [50, 150, 152]
+    # Changes at one row share a line, and a label that would overlap another is left out.
+    assert texts(ax) == ["$a$ moved, b moved", "common shift (2.3)"]
+    assert not any(text.get_parse_math() for text in ax.texts)
+    bare = Figure().subplots()
+    plot(run, bare, borders=[], changes=False)
+    assert not lines_of_changes(bare)
+    assert not bare.texts
+
+
+def test_changes_of_several_models_have_the_colours_of_their_curves(ax):
+    runs = [result(), result("other", changes=(moved(60, "a"),)), result(changes=(moved(30, "a"),))]
+    plot_accuracy(runs, ax, borders=[])
+    colours = [line.get_color() for line in ax.lines[:3]]
+    assert [line.get_color() for line in lines_of_changes(ax)] == [colours[2], colours[1]]
+
+
+def test_of_many_changes_some_are_drawn_and_the_rest_counted(ax):
+    run = result(changes=tuple(moved(3 * i, "a") for i in range(1, 91)))
+    plot_accuracy(run, ax, borders=[])
+    rows = [line.get_xdata()[0] for line in lines_of_changes(ax)]
+    assert (len(rows), rows[0], rows[-1]) == (20, 3, 270)
+    assert max(np.diff(rows)) <= 15
+    assert texts(ax)[-1] == "and 70 more changes"

@@ -10,7 +10,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import SGDClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from mist import MistForest, load
+from mist import MistClassifier, MistForest, load
 from mist.baselines import NCM
 from mist.preprocessing import StreamEncoder, StreamPipeline
 from published import paper_tree
@@ -240,3 +240,40 @@ def test_rows_without_any_value():
     assert sum(model.predict_proba_one({}).values()) == pytest.approx(1.0)
     by_place = StreamPipeline(model=paper_tree()).fit([[0.0, 1.0], [9.0, 2.0]], ["a", "b"])
     assert by_place.learn_one({}, "b").predict_one({}) == "b"
+
+
+def test_one_row_is_the_next_of_the_stream_and_many_are_not():
+    line, plain = StreamPipeline(StreamEncoder(categories=KNOWN)), MistClassifier()
+    line.learn_many(part(slice(200)), Y[:200])
+    names = line.encoder_.get_feature_names_out().tolist()
+    rows = dict(zip(names, line.encoder_.transform_many(X).T, strict=True))
+    plain.set_params(categorical_features=line.encoder_.categorical_features_)
+    plain.learn_many(part(slice(200), rows), Y[:200])
+    row = {"size": 4.5, "coat": None}  # between the classes: the labels before it decide
+    encoded = line.encoder_.transform_one(row)
+    of_table = line.predict_proba_many({name: [value] for name, value in row.items()})[0]
+    assert of_table.tolist() == plain.predict_proba_many(_columns(encoded))[0].tolist()
+    as_next = line.predict_proba_one(row)
+    assert as_next == plain.predict_proba_one(encoded)
+    assert as_next != dict(zip(line.classes_.tolist(), of_table.tolist(), strict=True))
+    assert line.predict_one(row) == plain.predict_one(encoded) == max(as_next, key=as_next.get)
+    rest = line.prequential_many(part(slice(200, 240)), Y[200:])
+    assert rest.tolist() == plain.prequential_many(part(slice(200, 240), rows), Y[200:]).tolist()
+
+
+def _columns(row):
+    return {name: [value] for name, value in row.items()}
+
+
+def test_changes_are_those_of_the_model():
+    line = StreamPipeline(model=MistClassifier("gaussian"))
+    with pytest.raises(NotFittedError):
+        line.changes_  # noqa: B018
+    table, y = animals(1200)
+    line.learn_many(part(slice(600), table), y[:600])
+    table["size"][y == "cow"] += 60.0
+    line.learn_many(part(slice(600, None), table), y[600:])
+    assert [(change.kind, change.label) for change in line.changes_] == [("class moved", "cow")]
+    assert not hasattr(
+        StreamPipeline(model=NCM()).learn_many({"a": [1.0, 2.0]}, [0, 1]), "changes_"
+    )

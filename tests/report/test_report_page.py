@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+from mist.adaptation.changes import Change
 from mist.report import HEADINGS, render_page, summarise
 from outline import Outline, assert_self_contained
 from stream_results import SETTINGS, result, section, without_tasks
@@ -111,3 +112,18 @@ def test_nothing_to_report():
         render_page("t", "i", [], {})
     with pytest.raises(ValueError, match="at least one data set"):
         render_page("t", "i", [section(results=())], {})
+
+
+def test_changes_found_are_in_captions_and_in_the_texts_in_place_of_plots():
+    changes = (
+        Change(50, "class moved", "<b>", None),
+        Change(60, "class moved", "<b>", None),
+        Change(90, "common shift", None, 1.5),
+    )
+    page = render_page("t", "i", [section(result(changes=changes), result("MIST-K", seed=1))], {})
+    found = "MIST-G: 1 class moved, 2 moves in all; 1 common shift"
+    assert f"thin lines mark changes found in the stream ({found})." in page
+    assert f"Changes found: {found}." in page
+    assert "&lt;b&gt; moved" in page
+    assert "<b>" not in page
+    assert "thin lines" not in render_page("t", "i", [section()], {})

@@ -93,8 +93,8 @@ def reserve_codes(common: CommonShift, n_codes: int) -> CommonShift:
 
 
 def forget_class(common: CommonShift, code: int) -> None:
-    """Drop what is known of a class."""
-    common.weight[code], common.rows[code], common.found_at[code] = 0.0, 0, _NEVER
+    """Drop the mean of a class. What it found last stays: another class may have found the same."""
+    common.weight[code], common.rows[code] = 0.0, 0
     common.total[code] = 0.0
 
 

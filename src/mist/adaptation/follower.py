@@ -119,11 +119,25 @@ class Follower(LaidOut):
             # Scores before the shift say nothing of the classes after it.
             moved_classes.start_over(self.moved, state.conformity)
         elif self.rows % PERIOD == 0:
-            while (code := int(moved_classes.next_moved(self.moved, state.conformity))) >= 0:
+            self._decide(state)
+
+    def _decide(self, state: State) -> None:
+        """Let the tree forget classes that have moved, once nothing speaks for a common shift.
+
+        After an alarm the class first completes a block of rows. Until then it may turn out that
+        another class has moved in the same way.
+        """
+        moved, common = self.moved, self.common
+        while (code := int(moved_classes.next_moved(moved, state.conformity))) >= 0:
+            if not moved.alarm[code]:
+                moved.alarm[code], moved.rows[code] = 1, common.weight[code]
+        searches = len(common.shift) > 0
+        for code in np.flatnonzero(moved.alarm).tolist():
+            if common.weight[code] > moved.rows[code] or not searches:
                 self._note(CLASS_MOVED, code, None)
                 forget_class(state, code)
-                moved_classes.start_over(self.moved, state.conformity, code)
-                common_shift.forget_class(self.common, code)
+                moved_classes.start_over(moved, state.conformity, code)
+                common_shift.forget_class(common, code)
 
     def _note(self, kind: str, code: int | None, size: float | None) -> None:
         self.changes.append(Change(self.rows, kind, code, size))

@@ -52,11 +52,13 @@ class MovedClasses(NamedTuple):
 
     evidence: Any  # float64 (codes,)
     read: Any  # int64 (codes,): scores read so far
+    alarm: Any  # int64 (codes,): 1 after an alarm that is not decided yet
+    rows: Any  # float64 (codes,): rows in complete blocks of the class at that alarm
 
 
 def new_moved_classes() -> MovedClasses:
     """Return the evidence of a model without classes."""
-    return MovedClasses(np.zeros(0), np.zeros(0, np.int64))
+    return MovedClasses(np.zeros(0), np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0))
 
 
 def reserve_codes(moved: MovedClasses, n_codes: int) -> MovedClasses:
@@ -103,5 +105,5 @@ def start_over(moved: MovedClasses, conformity: Any, code: int | None = None) ->
     """Drop the evidence on one class, or on all; scores so far count as read."""
     which = slice(None) if code is None else slice(code, code + 1)
     n = min(len(moved.read), len(conformity.scored))
-    moved.evidence[which] = 0.0
+    moved.evidence[which], moved.alarm[which] = 0.0, 0
     moved.read[:n][which] = conformity.scored[:n][which]

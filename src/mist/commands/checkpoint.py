@@ -31,6 +31,8 @@ class Kept(NamedTuple):
         Encoding of rows as numbers.
     position : object
         Position in the stream; None for files, whose rows are counted.
+    events : int
+        Size of the file of changes in bytes.
     """
 
     models: dict[str, Any]
@@ -38,6 +40,7 @@ class Kept(NamedTuple):
     predictions: int
     encoding: dict[str, Any]
     position: Any
+    events: int
 
 
 class Saved(NamedTuple):
@@ -185,7 +188,8 @@ def _kept(model: Any, attachment: Mapping[str, Any]) -> Kept:
     """Return the content of a checkpoint, or raise if `Checkpoint.save` cannot have written it."""
     # The first model is that of the file; the others are in the attachment.
     models = {name: model if other is None else other for name, other in attachment["models"]}
-    kept = Kept(models, *(attachment[field] for field in Kept._fields[1:]))
+    given = {"events": 0, **attachment}  # written before the file of changes existed
+    kept = Kept(models, *(given[field] for field in Kept._fields[1:]))
     if not models:
         raise ValueError("the checkpoint has no model")
     for name, each in models.items():
@@ -194,6 +198,7 @@ def _kept(model: Any, attachment: Mapping[str, Any]) -> Kept:
     _check_like(Session(models).state(), kept.session)
     _check_like([0], list(kept.session["first_rows"].values()))
     _check_like(0, kept.predictions)
+    _check_like(0, kept.events)
     if kept.position is not None:
         _check_like({"offsets": {}, "rows": 0}, kept.position)
         _check_like([0], list(kept.position["offsets"].values()))

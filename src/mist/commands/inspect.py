@@ -14,8 +14,10 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
+from mist.adaptation.changes import Change
 from mist.commands.output import make_console, print_facts
 from mist.engine.state import N_CELLS, State
+from mist.evaluation.changes import describe, in_words
 from mist.io.applying import is_encoding
 from mist.persistence import Contents, members, read_contents, restored
 
@@ -23,6 +25,7 @@ __all__ = ["inspect"]
 
 _MOST_CLASSES = 20
 _MOST_MEMBERS = 20
+_LAST_CHANGES = 5
 _COUNTS = {"rows": "n_rows_", "leaves": "n_leaves_", "splits": "n_splits_", "depth": "depth_"}
 
 
@@ -53,7 +56,7 @@ def inspect(path: Path, *, tree: bool = False, as_json: bool = False) -> None:
         print(json.dumps({**found, "trees": texts} if tree else found, indent=2))
         return
     console = make_console()
-    print_facts(console, _facts(found, _changed(model)))
+    print_facts(console, _facts(found, _changed(model), _changes(model)))
     console.print()
     _print_members(console, found["members"])
     for text in texts:
@@ -64,7 +67,7 @@ def inspect(path: Path, *, tree: bool = False, as_json: bool = False) -> None:
 def _found(path: Path, contents: Contents, model: Any, attachment: Any) -> dict[str, Any]:
     """Return everything that is printed about a file, as JSON values."""
     header, names = contents.header, getattr(model, "feature_names_in_", None)
-    learnt, learner = _has_learnt(model), _learner(model)
+    learnt, learner, changes = _has_learnt(model), _learner(model), _changes(model)
     return {
         "file": str(path),
         "size": path.stat().st_size,
@@ -78,6 +81,8 @@ def _found(path: Path, contents: Contents, model: Any, attachment: Any) -> dict[
         "names": None if names is None else [str(name) for name in names],
         "classes": _classes(model),
         **{k: getattr(learner, v) for k, v in _COUNTS.items() if learnt and hasattr(learner, v)},
+        **({"adapt": learner.adapt} if hasattr(learner, "adapt") else {}),
+        **({"changes": [c._asdict() for c in changes]} if changes is not None else {}),
         "bytes": getattr(learner, "nbytes", None) if learnt else 0,
         "target": _target(attachment),
         "attachment": attachment is not None,
@@ -115,6 +120,11 @@ def _learner(model: Any) -> Any:
 def _has_learnt(model: Any) -> bool:
     is_fitted = getattr(model, "__sklearn_is_fitted__", None)
     return is_fitted is None or bool(is_fitted())
+
+
+def _changes(model: Any) -> list[Change] | None:
+    """Return the changes found in the stream; None if the model keeps none."""
+    return getattr(_learner(model), "changes_", None)
 
 
 def _classes(model: Any) -> list[dict[str, Any]]:
@@ -157,7 +167,9 @@ def _texts(path: Path, model: Any) -> list[str]:
     return [tree.export_text() for tree in trees if _has_learnt(tree)]
 
 
-def _facts(found: dict[str, Any], changed: dict[str, Any]) -> Iterator[tuple[str, str]]:
+def _facts(
+    found: dict[str, Any], changed: dict[str, Any], changes: list[Change] | None
+) -> Iterator[tuple[str, str]]:
     yield "file", f"{found['file']}, {found['size']:,} bytes"
     yield "format", f"{found['format']} {found['version']}, written by MIST {found['library']}"
     yield "class", found["class"]
@@ -177,6 +189,13 @@ def _facts(found: dict[str, Any], changed: dict[str, Any]) -> Iterator[tuple[str
     for name in _COUNTS:
         if name in found:
             yield name, f"{found[name]:,}"
+    if "adapt" in found:
+        yield "adapt", str(found["adapt"])
+    if changes:
+        last = "; ".join(f"{describe(c)} at row {c.row:,}" for c in changes[-_LAST_CHANGES:])
+        yield "changes", f"{in_words(changes)}. The last: {last}"
+    elif changes is not None and found.get("adapt") is not None:
+        yield "changes", "none found"
     if found["bytes"] is not None:
         yield "bytes", f"{found['bytes']:,} in memory"
     if found["target"] is not None:

@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import csv
-import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from io import TextIOWrapper
 from pathlib import Path
 from typing import Any
 
-from mist.files import naming
+from mist.commands.appended import Appended, open_appended
 
 __all__ = ["Predictions", "open_predictions"]
 
 
-_KEPT = "a checkpoint, if there is one, is unchanged, and the same command continues from there"
-
-
-class Predictions:
+class Predictions(Appended):
     """Writer of the file of predictions; does nothing without a file.
 
     Parameters
@@ -30,8 +26,7 @@ class Predictions:
     """
 
     def __init__(self, handle: TextIOWrapper | None, path: Path = Path()) -> None:
-        self._handle = handle
-        self._path = path
+        super().__init__(handle, path)
         self._writer = None if handle is None else csv.writer(handle)
 
     def write(
@@ -39,23 +34,8 @@ class Predictions:
     ) -> None:
         """Write one line per row; `predictions` has one sequence per model."""
         if self._writer is not None:
-            with naming(self._path, _KEPT):
+            with self._writing():
                 self._writer.writerows(zip(rows, labels, *predictions, strict=True))
-
-    def flush(self) -> None:
-        """Flush the file, so that other processes see what was written."""
-        if self._handle is not None:
-            with naming(self._path, _KEPT):
-                self._handle.flush()
-
-    def length(self) -> int:
-        """Return the size of the file in bytes, after syncing it to disk."""
-        if self._handle is None:
-            return 0
-        with naming(self._path, _KEPT):
-            self._handle.flush()
-            os.fsync(self._handle.fileno())
-        return os.fstat(self._handle.fileno()).st_size
 
 
 @contextmanager
@@ -89,27 +69,7 @@ def open_predictions(
     if path is None:
         yield Predictions(None)
         return
-    if kept is None:
-        with _open(path, "w") as handle:
+    with open_appended(path, "predictions", kept) as handle:
+        if kept is None:
             csv.writer(handle).writerow(["row", "label", *models])
-            yield Predictions(handle, path)
-        return
-    if not path.is_file() or path.stat().st_size < kept:
-        raise ValueError(
-            f"{path} does not have the {kept:,} bytes of predictions that go with the checkpoint; "
-            "delete the checkpoint to start again"
-        )
-    # Rows after the checkpoint are predicted again.
-    os.truncate(path, kept)
-    with _open(path, "a") as handle:
         yield Predictions(handle, path)
-
-
-@contextmanager
-def _open(path: Path, mode: str) -> Iterator[TextIOWrapper]:
-    handle: TextIOWrapper = path.open(mode, newline="", encoding="utf-8")  # type: ignore[assignment]
-    try:
-        yield handle
-    finally:
-        with naming(path, _KEPT):
-            handle.close()

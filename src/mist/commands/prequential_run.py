@@ -10,8 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mist.adaptation.changes import Change
 from mist.commands.history import Answers, Curve
 from mist.evaluation import StreamResult
+from mist.evaluation.changes import changes_after
 
 __all__ = ["PrequentialRun", "Recorder"]
 
@@ -34,11 +36,14 @@ class PrequentialRun:
         Rows predicted right so far.
     learnt : int
         Rows learnt so far, without those that have no label.
+    found : list of Change
+        Changes that the model has found in the rows of the last call of `advance`.
     """
 
     def __init__(self, model: Any, title: str, state: Mapping[str, Any] | None = None) -> None:
         self.hits = 0
         self.learnt = 0
+        self.found: list[Change] = []
         self.model = model
         self._title = title
         self._seconds = 0.0
@@ -88,6 +93,7 @@ class PrequentialRun:
             n predictions; an empty text if nothing had been learnt yet. The first learnt row counts
             as wrong.
         """
+        self.found = []
         if known is None:
             known = np.ones(len(y), dtype=bool)
         by_name = isinstance(X, Mapping)
@@ -104,6 +110,7 @@ class PrequentialRun:
             correct[0] = False
             blank = int(np.argmax(known)) + 1
             answers[:blank] = [""] * blank
+        self.found = changes_after(self.model, self.learnt)
         self.learnt += len(correct)
         self.hits += int(correct.sum())
         self._answers.add(correct)
@@ -147,6 +154,7 @@ class PrequentialRun:
             nbytes=self.model.nbytes,
             seconds=self._seconds,
             rows_per_second=self.learnt / self._seconds,
+            changes=tuple(changes_after(self.model, 0)),
         )
 
 

@@ -14,6 +14,7 @@ from rich.console import Console
 
 from mist.commands.checkpoint import Checkpoint, Kept, save_run
 from mist.commands.compile_first import warm_up
+from mist.commands.events import Events, open_events, summary
 from mist.commands.output import (
     check_output,
     live_rate,
@@ -30,6 +31,8 @@ from mist.commands.session import Session
 from mist.commands.stopping import stopping
 from mist.commands.tasks import make_stream, task_section
 from mist.evaluation import evaluate
+from mist.evaluation.changes import changes_after
+from mist.evaluation.runner import Progress
 from mist.io import Chunk, LiveTable, Table, TableError, find_files, is_live, open_live, open_table
 from mist.io.growing import MOST_TEXTS
 from mist.io.table import join
@@ -64,6 +67,7 @@ class RunOptions:
     ignore: Sequence[str] = ()
     unlabelled: str | None = None
     predictions: Path | None = None
+    events: Path | None = None
     report: Path = Path("mist-run.html")
     save: Path | None = None
     checkpoint: Path | None = None
@@ -108,8 +112,12 @@ def run(options: RunOptions) -> None:
     else:
         section, models = _by_class(options, names, table, console)
     print_summary(console, section.results)
+    if found := summary(section.results):
+        console.print(found, soft_wrap=True)
     if options.predictions is not None:
         print_path(console, "Predictions", options.predictions)
+    if options.events is not None:
+        print_path(console, "Changes", options.events)
     if options.save is not None:
         model = models[names[0]]
         if isinstance(table, Table):
@@ -153,7 +161,7 @@ def _check(options: RunOptions, names: Sequence[str]) -> None:
         raise ValueError("--save writes one model: give one --model, or run the others separately")
     sources = [] if options.live else [found.path for found in find_files(options.files)]
     taken: dict[Path, str] = {}
-    for option in ("report", "predictions", "save", "checkpoint"):
+    for option in ("report", "predictions", "events", "save", "checkpoint"):
         path = getattr(options, option)
         check_output(path, sources)
         other = option if path is None else taken.setdefault(path.resolve(), option)
@@ -238,9 +246,13 @@ class _Run:
         """Learn all rows; for a live stream an error ends the run and is returned."""
         options, table, kept = self._options, self._table, self._kept
         can_stop = options.live or self._checkpoint is not None
-        length = None if kept is None else kept.predictions
         with (
-            open_predictions(options.predictions, self._names, length) as predictions,
+            open_predictions(
+                options.predictions, self._names, None if kept is None else kept.predictions
+            ) as predictions,
+            open_events(
+                options.events, self._names, None if kept is None else kept.events
+            ) as events,
             make_progress() as progress,
             stopping(can_stop) as stop,
         ):
@@ -249,7 +261,7 @@ class _Run:
             try:
                 for chunk in self._chunks():
                     if len(chunk.y):
-                        self._learn(chunk, predictions)
+                        self._learn(chunk, predictions, events)
                         self._warn_of_crowds()
                     progress.update(task, note=self.session.note(), completed=chunk.fraction)
                     if stop.wanted and table.settled:
@@ -259,7 +271,7 @@ class _Run:
                     raise
                 fault = error
             if self._checkpoint is not None:
-                self._keep(predictions)
+                self._keep(predictions, events)
         if stop.wanted and not (options.live and self.session.done):
             raise KeyboardInterrupt
         if not self.session.done:
@@ -287,19 +299,21 @@ class _Run:
             for begin in range(0, len(chunk.y), _STEP)
         )
 
-    def _learn(self, chunk: Chunk, predictions: Predictions) -> None:
+    def _learn(self, chunk: Chunk, predictions: Predictions, events: Events) -> None:
         if self._whole and chunk.has_missing():
             self._whole = False
             warm_up(self._names, categorical=bool(self._table.categorical), missing=True)
         answers = self.session.learn(chunk)
         predictions.write(chunk.places(), chunk.labels(), answers)
+        for name, changes in self.session.found.items():
+            events.write(name, changes)
         live = isinstance(self._table, LiveTable)
         if live:
             predictions.flush()
         if self._checkpoint is None:
             self._table.acknowledge()
         elif self._checkpoint.due(self.session.done) and self._table.settled:
-            self._keep(predictions)
+            self._keep(predictions, events)
 
     def _warn_of_crowds(self) -> None:
         """Print one note for each column of a stream that has too many different texts."""
@@ -313,7 +327,7 @@ class _Run:
                 soft_wrap=True,
             )
 
-    def _keep(self, predictions: Predictions) -> None:
+    def _keep(self, predictions: Predictions, events: Events) -> None:
         assert self._checkpoint is not None
         table, session = self._table, self.session
         self._checkpoint.save(
@@ -323,6 +337,7 @@ class _Run:
                 predictions.length(),
                 table.plain(),
                 table.position(),
+                events.length(),
             )
         )
         table.acknowledge()
@@ -341,6 +356,7 @@ def _settings(options: RunOptions) -> dict[str, Any]:
         "--ignore": list(options.ignore),
         "--unlabelled": options.unlabelled,
         "--predictions": None if options.predictions is None else str(options.predictions),
+        "--events": None if options.events is None else str(options.events),
         "--seed": options.seed,
     }
 
@@ -368,7 +384,11 @@ def _by_class(
     order = make_stream(np.arange(len(data.y))[:, None], data.y, options.seed).X_train[:, 0]
     results = []
     recorders = {}
-    with open_predictions(options.predictions, names) as predictions, make_progress() as progress:
+    with (
+        open_predictions(options.predictions, names) as predictions,
+        open_events(options.events, names) as events,
+        make_progress() as progress,
+    ):
         for name in names:
             title = find_preset(name).title
             recorders[name] = Recorder(_make(name, options, table))
@@ -379,7 +399,7 @@ def _by_class(
                     model_name=title,
                     dataset=table.name,
                     chunk=_STEP,
-                    progress=live_rate(progress, title, perf_counter),
+                    progress=_writing(events, name, live_rate(progress, title, perf_counter)),
                 )
             )
             recorders[name].predictions[0] = ""
@@ -390,3 +410,16 @@ def _by_class(
         )
     section = task_section(table.name, stream, results)
     return section, {name: recorder.model for name, recorder in recorders.items()}
+
+
+def _writing(events: Events, name: str, show: Progress) -> Progress:
+    """Return a callback for `evaluate` that also writes the changes a model has found."""
+    before = 0
+
+    def progress(done: int, total: int, hits: int, model: Any) -> None:
+        nonlocal before
+        events.write(name, changes_after(model, before))
+        before = done
+        show(done, total, hits, model)
+
+    return progress

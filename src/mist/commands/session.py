@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from mist.adaptation.changes import Change
 from mist.commands.prequential_run import PrequentialRun
 from mist.io import Chunk
 from mist.presets import find_preset
@@ -50,6 +51,11 @@ class Session:
     def learnt(self) -> int:
         """Rows learnt so far, without those that have no label."""
         return next(iter(self._runs.values())).learnt
+
+    @property
+    def found(self) -> dict[str, list[Change]]:
+        """Changes that each model has found in the rows of the last call of `learn`, by name."""
+        return {name: run.found for name, run in self._runs.items()}
 
     def state(self) -> dict[str, Any]:
         """Return the state without the models, as plain values and arrays."""

@@ -6,6 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mist.adaptation.changes import Change
+
 
 def _nothing() -> NDArray[Any]:
     return np.zeros(0)
@@ -132,6 +134,10 @@ class StreamResult:
 
     rows_per_answer: int = 1
     """Rows per entry of `correct`."""
+
+    changes: tuple[Change, ...] = ()
+    """The changes that the model found in the stream, in order of time; the last 1,000. Empty if it
+    looks for none. Their rows count from the first row of the run."""
 
     @property
     def n_rows(self) -> int:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mist.evaluation import metrics
+from mist.evaluation.changes import changes_after
 from mist.evaluation.protocol import ClassIncrementalStream
 from mist.evaluation.results import StreamResult
 from mist.evaluation.warmup import warm_up
@@ -64,7 +65,8 @@ def evaluate(
         learn it; returns the predictions) or ``partial_fit(X, y)``, which is called row by row. A
         model that refuses its first row without a list of all classes, as in scikit-learn, gets
         those of the stream; other models do not. ``n_leaves_``, ``n_splits_``, ``depth_``,
-        ``leaf_impurity_``, ``classes_per_leaf_`` and ``nbytes`` are read if they exist.
+        ``leaf_impurity_``, ``classes_per_leaf_``, ``nbytes`` and ``changes_`` are read if they
+        exist.
     stream : ClassIncrementalStream
         Tasks in order.
     model_name : str, optional
@@ -192,6 +194,7 @@ def iter_evaluate(
     missing = any(bool(np.isnan(X).any()) for X in tables)
     compile_seconds = warm_up(model, stream.n_features, missing=missing)
     fresh = not hasattr(model, "classes_")
+    before = getattr(model, "n_rows_", 0)
     tests = _HeldOutTests(stream)
     correct = np.zeros(stream.n_rows, dtype=bool)
     grown: list[_Tree] = []
@@ -239,6 +242,9 @@ def iter_evaluate(
             np.nan if apart is None else _learning_rate(apart, stream, chunk, learn_apart)
         ),
         compile_seconds=compile_seconds,
+        changes=tuple(
+            change._replace(row=change.row - before) for change in changes_after(model, before)
+        ),
     )
 
 

@@ -22,7 +22,10 @@ _ROWS_AT_ONCE = 256
 
 
 def explain(model: FittedTree, x: Any, *, top: int | None = 5) -> Explanation:
-    r"""Explain the prediction of a tree for one row.
+    r"""Explain the prediction of a tree for one row of a table.
+
+    With ``adapt="stream"`` the prediction of the row as the next of the stream may differ, because
+    it also uses the labels before it. It is reported as ``next_in_stream`` and not explained.
 
     The evidence of a value for a class is the drop in the log density of the row in the class when
     the value is missing, that is, the log density of the value given all others. For leaves with
@@ -74,7 +77,8 @@ def explain(model: FittedTree, x: Any, *, top: int | None = 5) -> Explanation:
     >>> rows = [[1.0, 0.0], [4.0, 1.0], [6.0, 0.0], [9.0, 2.0]]
     >>> model = MistClassifier("gaussian").fit(rows, ["a", "a", "b", "b"])
     >>> print(explain(model, [3.0, 1.0]))
-    prediction: a (0.989), then b (0.0106)
+    prediction for a row of a table: a (0.989), then b (0.0106)
+    as the next row of the stream: b (1)
     the tree is one leaf, 0
     class masses at the leaf (rows learnt there): a 2 (2), b 2 (2)
     evidence for a against b, in nats:
@@ -87,12 +91,15 @@ def explain(model: FittedTree, x: Any, *, top: int | None = 5) -> Explanation:
     if top is not None and top < 1:
         raise ValueError(f"top={top} must be at least 1, or None for all classes")
     row = model._row_to_predict(x)
-    path, node = _way(model, state, row)
+    # The tree sees rows without the common shift; values and thresholds shown are the user's.
+    framed = model._without_shift(row)
+    shift = -model._without_shift(np.zeros_like(row))[0]
+    path, node = _way(model, state, framed, row, shift)
     leaf = int(state.tree.nodes.leaf[node])
     cells = state.tree.cells[leaf_cells(state.tree, leaf)]
     cells = cells[np.argsort(-cells.mass, kind="stable")]
     codes, labels, ranks = cells.code, labels_of(model), model._labels.ranks
-    prior, evidence, together = _parts(state, row, leaf, codes, len(ranks))
+    prior, evidence, together = _parts(state, framed, leaf, codes, len(ranks))
 
     shares = model._predict_proba(row)[0]
     places = ranks[codes]
@@ -104,7 +111,7 @@ def explain(model: FittedTree, x: Any, *, top: int | None = 5) -> Explanation:
     values[model._order], by_user[:, model._order] = row[0], evidence[order]
     return Explanation(
         prediction=labels[codes[order[0]]],
-        probabilities=dict(zip(model.classes_.tolist(), shares.tolist(), strict=True)),
+        probabilities=_by_label(model, shares),
         path=tuple(path),
         leaf=node,
         rows=float(state.tree.leaves.weight_seen[leaf]),
@@ -120,22 +127,37 @@ def explain(model: FittedTree, x: Any, *, top: int | None = 5) -> Explanation:
         evidence=by_user,
         together=together[order],
         additive=kind_of(state.model).adds_up,
+        next_in_stream=(
+            _by_label(model, model._proba(row, next_in_stream=True)[0])
+            if model._predicts_next()
+            else None
+        ),
     )
 
 
-def _way(model: FittedTree, state: State, row: Array) -> tuple[list[Step], int]:
-    """Return the steps to the leaf of a row, and the node of the leaf."""
+def _by_label(model: FittedTree, shares: Array) -> dict[Any, float]:
+    return dict(zip(model.classes_.tolist(), shares.tolist(), strict=True))
+
+
+def _way(
+    model: FittedTree, state: State, framed: Array, row: Array, shift: Array
+) -> tuple[list[Step], int]:
+    """Return the steps to the leaf of a row, and the node of the leaf.
+
+    ``framed`` is the row without the common shift, by which it is routed.
+    """
     nodes, names = state.tree.nodes, model._column_names()
     steps, node = [], 0
     while nodes.feature[node] >= 0:
         j, threshold = int(nodes.feature[node]), float(nodes.threshold[node])
-        children, value = (int(nodes.left[node]), int(nodes.right[node])), float(row[0, j])
+        children, value = (int(nodes.left[node]), int(nodes.right[node])), float(framed[0, j])
         missing = bool(np.isnan(value))
         left = bool(nodes.mass[children[0]] >= nodes.mass[children[1]])
         if not missing:
             left = value <= threshold
         column = int(model._order[j])
-        steps.append(Step(node, column, names[column], value, threshold, left, missing))
+        given, border = float(row[0, j]), threshold + float(shift[j])
+        steps.append(Step(node, column, names[column], given, border, left, missing))
         node = children[0 if left else 1]
     return steps, node
 

@@ -40,7 +40,8 @@ class Step(NamedTuple):
     value : float
         The row's value; NaN if it is missing.
     threshold : float
-        Values <= threshold go left.
+        Values <= threshold go left. The common shift of the stream, if the model has found one, is
+        added to the threshold of the node, so that it is in the units of the row.
     left : bool
         Whether the row went left.
     missing : bool
@@ -76,7 +77,7 @@ class ClassAtLeaf(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Explanation:
-    """Explanation of the prediction of a tree for one row; `print` shows it as text.
+    """Explanation of the prediction of a tree for one row of a table; `print` shows it as text.
 
     ``prior + evidence.sum(axis=1) + together`` are the scores of ``classes``, and the probabilities
     are the softmax of the scores of all classes at the leaf. All numbers are in nats and relative
@@ -86,7 +87,7 @@ class Explanation:
     Attributes
     ----------
     prediction : label
-        Prediction of `MistClassifier.predict`.
+        Prediction of `MistClassifier.predict`, for a row of a table.
     probabilities : dict of label to float
         Probability of every class.
     path : tuple of Step
@@ -116,6 +117,9 @@ class Explanation:
     additive : bool
         Whether the leaf treats columns as independent, so that the evidence of a column does not
         depend on the other values.
+    next_in_stream : dict of label to float, or None
+        Probability of every class for the row as the next of the stream, where the labels before it
+        count, too; it is not explained. None unless the model has ``adapt="stream"``.
     """
 
     prediction: Any
@@ -132,6 +136,7 @@ class Explanation:
     evidence: Array
     together: Array
     additive: bool
+    next_in_stream: dict[Any, float] | None = None
 
     @property
     def scores(self) -> Array:
@@ -240,7 +245,13 @@ class Explanation:
 
     def _prediction(self) -> list[str]:
         chances = [f"{printable(c)} ({self.probabilities[c]:.3g})" for c in self.classes[:3]]
-        return [f"prediction: {', then '.join(chances)}"]
+        if self.next_in_stream is None:
+            return [f"prediction: {', then '.join(chances)}"]
+        label, share = max(self.next_in_stream.items(), key=lambda item: item[1])
+        return [
+            f"prediction for a row of a table: {', then '.join(chances)}",
+            f"as the next row of the stream: {printable(label)} ({share:.3g})",
+        ]
 
     def _path(self) -> list[str]:
         lines = [

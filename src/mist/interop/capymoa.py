@@ -128,15 +128,23 @@ class EstimatorClassifier(Classifier):
         Returns
         -------
         ndarray of float64, shape (n_labels,), or None
-            Labels that were never learnt have probability 0.
+            Labels that were never learnt have probability 0. With ``adapt="stream"`` the instance
+            counts as the next of the stream, as in `predict`.
         """
         if not self._has_learnt():
             return None
+        if hasattr(self.model, "predict_proba_one"):
+            found = self.model.predict_proba_one(self._rows(instance.x[None])[0])
+            out = np.zeros(self._n_labels)
+            out[list(found)] = list(found.values())
+            return out
         shares: Array = self._shares(instance.x[None])[0]
         return shares
 
     def predict(self, instance: Any) -> int | None:
         """Index of the most probable label, or None if nothing was learnt yet.
+
+        With ``adapt="stream"`` the instance counts as the next of the stream.
 
         Parameters
         ----------

@@ -119,7 +119,12 @@ CONFORMITY: Table = {
     "scores": (_F, "remembered scores"),
     "weights": (_F, "remembered scores"),
 }
-MOVED: Table = {"evidence": (_F, "codes"), "read": (_I, "codes")}
+MOVED: Table = {
+    "evidence": (_F, "codes"),
+    "read": (_I, "codes"),
+    "alarm": (_I, "codes"),
+    "rows": (_F, "codes"),
+}
 SHIFT: Table = {
     "shift": (_F, "shifted"),
     "weight": (_F, "codes"),

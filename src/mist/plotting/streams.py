@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from mist.evaluation import StreamResult
 from mist.evaluation.metrics import window_length
+from mist.plotting.changes import mark_changes
 from mist.plotting.shares import add_colour_bar, draw_shares
 from mist.plotting.text_layout import short
 from mist.plotting.theme import axes_for, line_styles, mark_rows, names_as_they_are
@@ -31,6 +32,7 @@ def plot_accuracy(
     *,
     borders: Iterable[float] | None = None,
     border_labels: Sequence[str] = (),
+    changes: bool = True,
     legend: bool = True,
 ) -> Axes:
     """Draw prequential accuracy over the stream, one line per model.
@@ -48,6 +50,9 @@ def plot_accuracy(
         Rows to mark with dotted lines; None means the ends of tasks.
     border_labels : sequence of str, default=()
         One label for each border, or empty for no labels.
+    changes : bool, default=True
+        Whether to mark the changes that the models found (`StreamResult.changes`) with thin lines.
+        At most 20 lines are drawn.
     legend : bool, default=True
         Whether to name the models in a legend.
 
@@ -83,6 +88,8 @@ def plot_accuracy(
         ax.plot(rows, shares, label=short(run.model), **line)
     ax.set_ylim(-0.02, 1.02)
     ax.set_ylabel("accuracy")
+    if changes:
+        mark_changes(ax, runs)
     _finish(ax, runs, borders, border_labels, legend)
     return ax
 
@@ -94,13 +101,14 @@ def plot_growth(
     *,
     borders: Iterable[float] | None = None,
     border_labels: Sequence[str] = (),
+    changes: bool = True,
     legend: bool = True,
 ) -> Axes:
     """Draw the number of leaves over the stream, one line per model.
 
     Parameters
     ----------
-    results, ax, borders, border_labels, legend
+    results, ax, borders, border_labels, changes, legend
         As for `plot_accuracy`.
 
     Returns
@@ -140,6 +148,8 @@ def plot_growth(
     ax.set_ylim(bottom=0)
     ax.yaxis.set_major_locator(MaxNLocator(integer=True, nbins=5))
     ax.set_ylabel("leaves")
+    if changes:
+        mark_changes(ax, runs)
     _finish(ax, runs, borders, border_labels, legend)
     return ax
 

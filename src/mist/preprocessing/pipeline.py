@@ -11,6 +11,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils import Tags, get_tags
 from sklearn.utils.validation import check_is_fitted
 
+from mist.adaptation.changes import Change
 from mist.estimator import Saveable, take_over, without_trace
 from mist.preprocessing.encoder import StreamEncoder
 from mist.tables import Array
@@ -45,6 +46,8 @@ class StreamPipeline(ClassifierMixin, Saveable, BaseEstimator):
         Number of learnt columns.
     feature_names_in_ : ndarray of str, shape (n_features_in_,)
         Their names; only if they have names.
+    changes_ : list of Change
+        Changes that the model has found in the stream; only if it looks for them.
     encoder_ : StreamEncoder
         The fitted encoder.
     model_ : classifier
@@ -371,18 +374,27 @@ class StreamPipeline(ClassifierMixin, Saveable, BaseEstimator):
     def predict_one(self, x: Mapping[Any, Any]) -> Any:
         """Most probable label of one row, or None if nothing was learnt yet.
 
+        As in `MistClassifier.predict_one` the row counts as the next of the stream.
+
         Parameters
         ----------
         x : mapping
             Values by column name.
         """
+        return self._lock.read(lambda: self._label_of(x))
+
+    def _label_of(self, x: Mapping[Any, Any]) -> Any:
         if not self.__sklearn_is_fitted__():
             return None
+        if hasattr(self.model_, "predict_one"):
+            return self.model_.predict_one(self._encoded(x))
         label = self.predict_many(self._table(x))[0]
         return label.item() if isinstance(label, np.generic) else label
 
     def predict_proba_one(self, x: Mapping[Any, Any]) -> dict[Any, float]:
         """Probability of every class for one row, by label; empty if nothing was learnt yet.
+
+        As in `MistClassifier.predict_proba_one` the row counts as the next of the stream.
 
         Parameters
         ----------
@@ -394,8 +406,17 @@ class StreamPipeline(ClassifierMixin, Saveable, BaseEstimator):
     def _shares_of(self, x: Mapping[Any, Any]) -> dict[Any, float]:
         if not self.__sklearn_is_fitted__():
             return {}
+        if hasattr(self.model_, "predict_proba_one"):
+            shares_of: dict[Any, float] = self.model_.predict_proba_one(self._encoded(x))
+            return shares_of
         shares = self.predict_proba_many(self._table(x))[0]
         return dict(zip(self.classes_.tolist(), shares.tolist(), strict=True))
+
+    def _encoded(self, x: Mapping[Any, Any]) -> dict[str, float]:
+        """One row as the model learns it, by name."""
+        row = self.encoder_.transform_many(self._table(x))[0]
+        names = self.encoder_.get_feature_names_out().tolist()
+        return dict(zip(names, row.tolist(), strict=True))
 
     def _answer(self, method: str, rows: Array) -> Array:
         """The predictions of the model for encoded rows, by name if it can."""
@@ -420,6 +441,12 @@ class StreamPipeline(ClassifierMixin, Saveable, BaseEstimator):
     def classes_(self) -> Array:
         """Labels seen or declared so far, sorted."""
         return self._fitted().model_.classes_
+
+    @property
+    def changes_(self) -> list[Change]:
+        """Changes that the model has found in the stream; only if it looks for them."""
+        changes: list[Change] = self._fitted().model_.changes_
+        return changes
 
     @property
     def n_features_in_(self) -> int:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mist.evaluation import StreamResult
+from mist.evaluation.changes import in_words
 from mist.report.document import embed, render, write_setting
 from mist.report.result_rows import HEADINGS, summarise
 
@@ -112,17 +113,19 @@ def _plots(section: Section, number: int) -> list[_Plot]:
     n_rows = results[0].n_rows
     window = window_length(n_rows)
     end = ", ".join(f"{r.model} {r.prequential_accuracy:.3f}" for r in results)
+    found = _changes(results)
     accuracy = _Plot(
         "Accuracy over the stream",
         embed(
             accuracy_svg(results, section.borders, section.border_labels),
             f"s{number}a",
             f"Line chart of prequential accuracy on {section.dataset} over {n_rows:,} rows. "
-            f"Over the whole stream: {end}.",
+            f"Over the whole stream: {end}." + (f" Changes found: {found}." if found else ""),
         ),
         f"Each row is predicted before it is learnt. Mean over the last {window:,} rows; dotted "
         "lines mark "
-        + ("the task borders." if _has_tasks(section) else "new classes.")
+        + ("the task borders" if _has_tasks(section) else "new classes")
+        + (f", thin lines mark changes found in the stream ({found})." if found else ".")
         + _coincidence(results),
     )
     leaves = ", ".join(f"{r.model} {int(r.leaves_curve[-1]):,}" for r in results)
@@ -158,6 +161,16 @@ def _plots(section: Section, number: int) -> list[_Plot]:
         "A column that gets paler downwards shows a task that is forgotten.",
     )
     return [accuracy, matrices, growth]
+
+
+def _changes(results: Sequence[StreamResult]) -> str:
+    """Return the changes that the models found in words, with the model if there are several."""
+    several = len(results) > 1
+    return "; ".join(
+        f"{result.model}: {in_words(result.changes)}" if several else in_words(result.changes)
+        for result in results
+        if result.changes
+    )
 
 
 def _coincidence(results: Sequence[StreamResult]) -> str:
