@@ -117,12 +117,16 @@ class Follower:
         self.rows += int(np.count_nonzero(weights))
         if state.conformity is None:
             return
-        length = float(common_shift.find_shift(self.common, X, codes, weights))
+        common_shift.find_shift(self.common, X, codes, weights)
+        # The end of a batch changes nothing: the model does not depend on batches.
+        if self.rows % PERIOD or not weights.any():
+            return
+        length = common_shift.change_shift(self.common)
         if length > 0.0:
             self._note(COMMON_SHIFT, None, length)
             # Scores before the shift say nothing of the classes after it.
             moved_classes.start_over(self.moved, state.conformity)
-        elif self.rows % PERIOD == 0:
+        else:
             while (code := int(moved_classes.next_moved(self.moved, state.conformity))) >= 0:
                 self._note(CLASS_MOVED, code, None)
                 forget_class(state, code)
@@ -157,8 +161,10 @@ class Follower:
     def merge(self, other: Follower, codes: Array, state: State) -> None:
         """Add what the follower of another model has learnt, whose class codes are mapped.
 
-        The common shift stays as it is.
+        The common shift stays as it is, unless this model has learnt nothing.
         """
+        if self.rows == 0:
+            self.common.shift[:] = other.common.shift
         self.rows += other.rows
         if state.conformity is not None:
             moved_classes.start_over(self.moved, state.conformity)
