@@ -215,7 +215,7 @@ def check_expectation(expectation: Any, d: int, n_codes: int, n_models: int) -> 
     require(type(found.labels) is LabelMemory, "its label memory has the wrong type")
     n = len(found.labels.count)
     require(n <= n_codes, "its label memory knows more classes than it has")
-    sizes["codes"], sizes["paired"] = n, n if n <= MOST_PAIRED_CLASSES else 0
+    sizes["codes"], sizes["paired"] = n, min(n, MOST_PAIRED_CLASSES)
     fit(found.labels, LABEL_MEMORY, sizes)
     require(-1 <= found.labels.last[0] < max(n, 1), "its last label is unknown")
     require(type(found.recent) is RecentGaussians, "its recent Gaussians have the wrong type")
