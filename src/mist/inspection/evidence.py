@@ -87,6 +87,9 @@ def explain(model: FittedTree, x: Any, *, top: int | None = 5) -> Explanation:
     if top is not None and top < 1:
         raise ValueError(f"top={top} must be at least 1, or None for all classes")
     row = model._row_to_predict(x)
+    shares = model._predict_proba(row)[0]
+    # From here on as the tree sees it: without a shift that all classes share.
+    row = model._without_shift(row)
     path, node = _way(model, state, row)
     leaf = int(state.tree.nodes.leaf[node])
     cells = state.tree.cells[leaf_cells(state.tree, leaf)]
@@ -94,7 +97,6 @@ def explain(model: FittedTree, x: Any, *, top: int | None = 5) -> Explanation:
     codes, labels, ranks = cells.code, labels_of(model), model._labels.ranks
     prior, evidence, together = _parts(state, row, leaf, codes, len(ranks))
 
-    shares = model._predict_proba(row)[0]
     places = ranks[codes]
     scores = prior + evidence.sum(axis=1) + together
     # Scores order the classes whose probabilities are 0.
