@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
+from itertools import pairwise
 
 import numpy as np
 from scipy.special import logsumexp
@@ -245,7 +246,7 @@ class NaiveLabels:
         ages = np.arange(len(codes))[::-1]
         faded = 0.5 ** (ages / 100.0)
         recent = {k: sum(faded[i] for i, code in enumerate(codes) if code == k) for k in classes}
-        after = [b for a, b in zip(codes, codes[1:], strict=False) if a == codes[-1]]
+        after = [b for a, b in pairwise(codes) if a == codes[-1]]
         followed = dict.fromkeys(classes, 0.0)
         for i, code in enumerate(after):
             followed[code] += 0.5 ** ((len(after) - 1 - i) / 500.0)

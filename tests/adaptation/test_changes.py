@@ -87,7 +87,7 @@ def test_a_class_of_which_half_moves_raises_no_alarm(leaf):
 def test_a_common_offset_puts_absent_classes_right(leaf, adapt):
     rng = np.random.default_rng(4)
     centres = CENTRES / 3.0  # close together, so that an offset matters
-    y, offset = shuffled(rng, [0, 1, 2, 3], 160), np.array([0.0, 0.0, 1.3]) + [1.3, 1.3, 0.0]
+    y, offset = shuffled(rng, [0, 1, 2, 3], 160), np.full(3, 1.3)
     model = MistClassifier(leaf, adapt=adapt).partial_fit(draw(rng, y, centres), y)
     plain = MistClassifier(leaf, adapt=None).partial_fit(draw(rng, y, centres), y)
     later = shuffled(rng, [0, 1], 120)
@@ -120,6 +120,7 @@ def test_every_view_of_the_model_is_without_the_shift():
         assert at == node
         explained = model.explain(x, top=None)
         assert explained.leaf == node
+        assert explained.values.tolist() == x.tolist()
         shares = explained.probabilities
         assert list(shares.values()) == model.predict_proba([x])[0].tolist()
         # The evidence adds up to these probabilities.

@@ -1,4 +1,4 @@
-"""A class that is forgotten: the others stay, the model stays valid, the class can be learnt again."""
+"""A class that is forgotten: the others stay, the model is valid, the class can be learnt."""
 
 import numpy as np
 import pytest

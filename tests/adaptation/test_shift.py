@@ -78,7 +78,7 @@ def test_blocks_that_always_differ_need_more_evidence():
     for k in range(3):
         at = np.flatnonzero(codes == k)
         X[at] += np.repeat(rng.normal(size=(len(at) // 20 + 1, 3)), 20, axis=0)[: len(at)]
-    found, common = both(X, codes)
+    _, common = both(X, codes)
     assert common.sums[2] / common.sums[3] > 2.0
 
 

@@ -59,7 +59,8 @@ class CommonShift(NamedTuple):
     scatter: Any  # float64 (packed,): sum of squares and products within blocks
     centre: Any  # float64 (a,): mean of all rows
     spread: Any  # float64 (a,): sum of squared deviations of all rows
-    # float64 (5,): weight of `scatter`; rows; differences of blocks; their number; length of `found`
+    # float64 (5,): weight of `scatter`; rows; differences of blocks; their number; length of
+    # `found`
     sums: Any
     changed_at: Any  # int64 (1,): row of the last change of the shift
     found: Any  # float64 (a,): change of the shift that was found and is not made yet

@@ -86,10 +86,9 @@ def explain(model: FittedTree, x: Any, *, top: int | None = 5) -> Explanation:
     state = one_tree(model)
     if top is not None and top < 1:
         raise ValueError(f"top={top} must be at least 1, or None for all classes")
-    row = model._row_to_predict(x)
-    shares = model._predict_proba(row)[0]
-    # From here on as the tree sees it: without a shift that all classes share.
-    row = model._without_shift(row)
+    given = model._row_to_predict(x)
+    # As the tree sees it: without a shift that all classes share.
+    row = model._without_shift(given)
     path, node = _way(model, state, row)
     leaf = int(state.tree.nodes.leaf[node])
     cells = state.tree.cells[leaf_cells(state.tree, leaf)]
@@ -97,13 +96,14 @@ def explain(model: FittedTree, x: Any, *, top: int | None = 5) -> Explanation:
     codes, labels, ranks = cells.code, labels_of(model), model._labels.ranks
     prior, evidence, together = _parts(state, row, leaf, codes, len(ranks))
 
+    shares = model._predict_proba(given)[0]
     places = ranks[codes]
     scores = prior + evidence.sum(axis=1) + together
     # Scores order the classes whose probabilities are 0.
     hopeless = np.where(shares[places] > 0.0, 0.0, -scores)
     order = np.lexsort((places, hopeless, -shares[places]))[:top]
     values, by_user = np.empty(row.shape[1]), np.empty((len(order), row.shape[1]))
-    values[model._order], by_user[:, model._order] = row[0], evidence[order]
+    values[model._order], by_user[:, model._order] = given[0], evidence[order]
     return Explanation(
         prediction=labels[codes[order[0]]],
         probabilities=dict(zip(model.classes_.tolist(), shares.tolist(), strict=True)),
