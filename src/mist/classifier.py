@@ -1682,7 +1682,8 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
-        vars(self).setdefault("adapt", None)
+        # Models pickled before the option existed do not have it.
+        self.__dict__.setdefault("adapt", None)
         if "_options" in state and "adapt" not in state["_options"]:
             # Learnt before the option existed.
             self._options = {**self._options, "adapt": None}

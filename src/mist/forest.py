@@ -954,7 +954,8 @@ class MistForest(ClassifierMixin, Saveable, BaseEstimator):
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
-        vars(self).setdefault("adapt", None)
+        # Models pickled before the option existed do not have it.
+        self.__dict__.setdefault("adapt", None)
         if self._expectation is not None:
             self._expectation.make_writable()
         self._share_lock()

@@ -36,13 +36,16 @@ NEEDED = 6.0
 AGREED = 0.8
 """Least cosine between the differences of two classes."""
 
+MOST_DIFFERED = 30.0
+"""Most that one block counts for, where 1 is expected of independent rows."""
+
 RECENT = 1000
 """Rows after which the difference of a class is out of date."""
 
 MOST_COLUMNS = 100
 """With more numeric columns, no common shift is looked for."""
 
-_SCATTER, _ROWS, _DIFFERED, _BLOCKS = range(4)
+_SCATTER, _ROWS, _DIFFERED, _BLOCKS, _LENGTH = range(5)
 _PRIOR_BLOCKS = 5.0
 _NEVER = -(2**60)
 
@@ -60,13 +63,16 @@ class CommonShift(NamedTuple):
     scatter: Any  # float64 (packed,): sum of squares and products within blocks
     centre: Any  # float64 (a,): mean of all rows
     spread: Any  # float64 (a,): sum of squared deviations of all rows
-    sums: Any  # float64 (4,): weight of `scatter`; rows; differences of blocks; their number
+    # float64 (5,): weight of `scatter`; rows; differences of blocks; their number; length of
+    # `found`
+    sums: Any
     changed_at: Any  # int64 (1,): row of the last change of the shift
+    found: Any  # float64 (a,): change of the shift that was found and is not made yet
 
 
-def new_common_shift(n_numeric: int) -> CommonShift:
-    """Return the state before the first row."""
-    a = n_numeric if n_numeric <= MOST_COLUMNS else 0
+def new_common_shift(n_shifted: int) -> CommonShift:
+    """Return the state before the first row, for a shift of the first columns."""
+    a = n_shifted
     return CommonShift(
         shift=np.zeros(a),
         weight=np.zeros(0),
@@ -78,8 +84,9 @@ def new_common_shift(n_numeric: int) -> CommonShift:
         scatter=np.zeros(packed_size(a)),
         centre=np.zeros(a),
         spread=np.zeros(a),
-        sums=np.array([0.0, 0.0, _PRIOR_BLOCKS, _PRIOR_BLOCKS]),
+        sums=np.array([0.0, 0.0, _PRIOR_BLOCKS, _PRIOR_BLOCKS, 0.0]),
         changed_at=np.full(1, _NEVER),
+        found=np.zeros(a),
     )
 
 
@@ -100,7 +107,9 @@ def forget_class(common: CommonShift, code: int) -> None:
 
 @allocating
 def find_shift(handle, X, codes, weights):
-    """Learn rows that already had the shift subtracted, up to one that changes the shift.
+    """Learn rows that already had the shift subtracted, up to one that shows a change of it.
+
+    What was found is kept until `change_shift`. Rows before that are not learnt.
 
     Parameters
     ----------
@@ -112,22 +121,30 @@ def find_shift(handle, X, codes, weights):
         Class codes.
     weights : float64 array, shape (n,)
         Rows of weight 0 are left out; the others count as one row each.
-
-    Returns
-    -------
-    float
-        Length of the change in units of the covariance within classes; 0 without a change.
     """
     (common,) = parts_of(handle)
     a = common.shift.size
     work = np.empty((3, a))
     factor = np.empty(common.scatter.size)
     for i in range(X.shape[0]):
+        if common.sums[_LENGTH] > 0.0:
+            return
         if weights[i] > 0.0 and _is_complete(X, i, a):
-            length = _learn_row(common, X[i], codes[i], a, work, factor)
-            if length > 0.0:
-                return length
-    return 0.0
+            _learn_row(common, X[i], codes[i], a, work, factor)
+
+
+def change_shift(common: CommonShift) -> float:
+    """Change the shift by what was found.
+
+    Returns
+    -------
+    float
+        Length of the change in units of the covariance within classes; 0 without a change.
+    """
+    length = float(common.sums[_LENGTH])
+    common.shift[:] += common.found
+    common.found[:] = common.sums[_LENGTH] = 0.0
+    return length
 
 
 @exact
@@ -140,7 +157,7 @@ def _is_complete(X, i, a):
 
 @exact
 def _learn_row(common, x, code, a, work, factor):
-    """Learn one row; returns as `find_shift`."""
+    """Learn one row."""
     sums = common.sums
     sums[_ROWS] += 1.0
     for j in range(a):
@@ -160,9 +177,8 @@ def _learn_row(common, x, code, a, work, factor):
     for j in range(a):
         common.total[code, j] += x[j]
     common.rows[code] += 1
-    if common.rows[code] < BLOCK:
-        return 0.0
-    return _end_block(common, code, a, work, factor)
+    if common.rows[code] == BLOCK:
+        _end_block(common, code, a, work, factor)
 
 
 @exact
@@ -180,7 +196,8 @@ def _end_block(common, code, a, work, factor):
         inflation = max(1.0, sums[_DIFFERED] / sums[_BLOCKS])
         own = BLOCK * weight / (BLOCK + weight)
         mine_squared = _dot(mine, mine, a)
-        sums[_DIFFERED] += own * mine_squared / a
+        # A class that moves must not hide a shift for long.
+        sums[_DIFFERED] += min(MOST_DIFFERED, own * mine_squared / a)
         sums[_BLOCKS] += 1.0
         best, partner = NEEDED, -1
         for other in range(common.weight.size):
@@ -203,7 +220,7 @@ def _end_block(common, code, a, work, factor):
             for j in range(a):
                 mine[j] = share * common.difference[code, j]
                 mine[j] += (1.0 - share) * common.difference[partner, j]
-                common.shift[j] += mine[j]
+                common.found[j] = mine[j]
             solve_half(factor, mine, a)
             length = math.sqrt(_dot(mine, mine, a))
     for j in range(a):
@@ -213,10 +230,10 @@ def _end_block(common, code, a, work, factor):
     common.weight[code] = weight + BLOCK
     common.rows[code] = 0
     if length > 0.0:
+        common.sums[_LENGTH] = length
         common.changed_at[0] = now
         common.rows[:] = 0
         common.total[:] = 0.0
-    return length
 
 
 @exact
@@ -263,7 +280,8 @@ def merge(common: CommonShift, other: CommonShift, codes: np.ndarray[Any, Any]) 
         share = other.sums[_ROWS] / both
         common.centre[:] += away * share
         common.spread[:] += other.spread + away * away * (common.sums[_ROWS] * share)
-    common.sums[:] += other.sums
+    common.sums[:_LENGTH] += other.sums[:_LENGTH]
     common.sums[[_DIFFERED, _BLOCKS]] -= _PRIOR_BLOCKS
+    common.found[:] = common.sums[_LENGTH] = 0.0
     # The next differences are compared with the merged means.
     common.rows[:], common.total[:], common.found_at[:] = 0, 0.0, _NEVER

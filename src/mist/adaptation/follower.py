@@ -50,7 +50,8 @@ class Follower(LaidOut):
         self.rows = 0
         self.changes: list[Change] = []
         self.moved = moved_classes.new_moved_classes()
-        self.common = common_shift.new_common_shift(n_numeric)
+        shifted = n_numeric if n_numeric <= common_shift.MOST_COLUMNS else 0
+        self.common = common_shift.new_common_shift(shifted)
         self.expectation = Expectation(n_columns) if predicts else None
 
     @property
@@ -79,7 +80,9 @@ class Follower(LaidOut):
         The common shift of the old columns stays; the search for another one starts again.
         """
         n_codes, old = len(self.moved.read), self.common.shift
-        self.common = common_shift.reserve_codes(common_shift.new_common_shift(n_numeric), n_codes)
+        # New columns follow the old ones, which stay shifted.
+        shifted = n_numeric if n_numeric <= common_shift.MOST_COLUMNS else len(old)
+        self.common = common_shift.reserve_codes(common_shift.new_common_shift(shifted), n_codes)
         at = min(len(old), len(self.common.shift))
         self.common.shift[:at] = old[:at]
         if self.expectation is not None:
@@ -113,12 +116,16 @@ class Follower(LaidOut):
         self.rows += int(np.count_nonzero(weights))
         if state.conformity is None:
             return
-        length = float(self.handle.call(common_shift.find_shift, X, codes, weights))
+        self.handle.call(common_shift.find_shift, X, codes, weights)
+        # The end of a batch changes nothing: the model does not depend on batches.
+        if self.rows % PERIOD or not weights.any():
+            return
+        length = common_shift.change_shift(self.common)
         if length > 0.0:
             self._note(COMMON_SHIFT, None, length)
             # Scores before the shift say nothing of the classes after it.
             moved_classes.start_over(self.moved, state.conformity)
-        elif self.rows % PERIOD == 0:
+        else:
             self._decide(state)
 
     def _decide(self, state: State) -> None:
@@ -167,8 +174,10 @@ class Follower(LaidOut):
     def merge(self, other: Follower, codes: Array, state: State) -> None:
         """Add what the follower of another model has learnt, whose class codes are mapped.
 
-        The common shift stays as it is.
+        The common shift stays as it is, unless this model has learnt nothing.
         """
+        if self.rows == 0:
+            self.common.shift[:] = other.common.shift
         self.rows += other.rows
         if state.conformity is not None:
             moved_classes.start_over(self.moved, state.conformity)

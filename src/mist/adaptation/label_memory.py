@@ -17,7 +17,7 @@ N_PRIORS = 4
 """Number of log priors that `write_priors` writes."""
 
 MOST_PAIRED_CLASSES = 512
-"""With more classes, what follows a label is not counted."""
+"""What follows a label is counted for the first so many classes."""
 
 _RECENT = 0.5 ** (1.0 / 100.0)
 _FOLLOWED = 0.5 ** (1.0 / 500.0)
@@ -29,7 +29,7 @@ class LabelMemory(NamedTuple):
 
     count: Any  # float64 (codes,): weight of the rows so far
     recent: Any  # float64 (codes,): rows, half of whose weight is lost every 100 rows
-    followed: Any  # float64 (codes, codes): of each label, what came next; 500 rows of the label
+    followed: Any  # float64 (paired, paired): of each label, what came next; 500 rows of the label
     last: Any  # int64 (1,): code of the last row, -1 before the first
 
 
@@ -42,9 +42,10 @@ def reserve_codes(labels: LabelMemory, n_codes: int) -> LabelMemory:
     """Reserve so many classes."""
     if n_codes <= len(labels.count):
         return labels
-    n = n_codes if n_codes <= MOST_PAIRED_CLASSES else 0
-    followed, old = np.zeros((n, n)), min(len(labels.followed), n)
-    followed[:old, :old] = labels.followed[:old, :old]
+    n, followed, old = min(n_codes, MOST_PAIRED_CLASSES), labels.followed, len(labels.followed)
+    if n > old:
+        followed = np.zeros((n, n))
+        followed[:old, :old] = labels.followed
     return LabelMemory(
         grown(labels.count, n_codes), grown(labels.recent, n_codes), followed, labels.last
     )
@@ -61,10 +62,10 @@ def write_priors(labels, n, floor, out):
         known_classes += labels.count[k] > 0.0
         total += labels.count[k]
         recent += labels.recent[k]
-    after = 0.0
-    known = 0 <= last < labels.followed.shape[0]
+    after, paired = 0.0, min(n, labels.followed.shape[0])
+    known = 0 <= last < paired
     if known:
-        for k in range(n):
+        for k in range(paired):
             after += labels.followed[last, k]
     for k in range(n):
         out[3, k] = 0.0 if k == last else -1.0
@@ -76,7 +77,8 @@ def write_priors(labels, n, floor, out):
         out[1, k] = max(floor, math.log(share))
         out[2, k] = out[1, k]
         if known:
-            next_share = (labels.followed[last, k] + _SHRINKAGE * share) / (after + _SHRINKAGE)
+            came = labels.followed[last, k] if k < paired else 0.0
+            next_share = (came + _SHRINKAGE * share) / (after + _SHRINKAGE)
             out[2, k] = max(floor, math.log(next_share))
 
 

@@ -5,7 +5,7 @@ Just before a row is learnt, the model scores it by the density of its own class
 if the row is where the class has hardly been. Rows that keep to the class's distribution give
 p-values that are uniform, whatever the distribution and the leaf predictor. A cumulative sum of
 bets against that (CUSUM) raises the alarm: after about ten rows in a row at an unknown place. A
-class whose rows still come from the known place as well raises none, nor does an absent one.
+class whose rows still come from the known place as well seldom raises one, an absent one never.
 
 References
 ----------

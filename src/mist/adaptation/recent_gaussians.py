@@ -6,7 +6,8 @@ as they are. The factor of the scatter is updated row by row. A ridge, the long-
 class drawn towards those within all classes, is worth as many rows as there are columns; what the
 ageing takes from it is added back in one column at each row.
 
-0/1 columns are columns like the others. A missing value counts as the mean of the Gaussian. With
+0/1 columns are columns like the others. A missing value counts as the mean of the Gaussian: that of
+all rows if it is the first of its class, and the first value of the column if it had none. With
 more than `MOST_FULL` columns the covariance is diagonal.
 """
 
@@ -205,10 +206,16 @@ def _write_constant(recent, code, m, d, full):
 def _learn_long(recent, code, X, i, w, ridge):
     """Learn the long-run moments, and write the variances of the ridge."""
     d, overall = X.shape[1], recent.overall
+    first = recent.rows[code] == 0
     recent.long_weight[code] += w
     n = recent.long_weight[code]
     for j in range(d):
         x = X[i, j]
+        if x == x and overall[0, j] == 0.0:
+            recent.long_mean[:, j] = x
+            recent.mean[:, :, j] = x
+        if first:
+            recent.long_mean[code, j] = x if x == x else overall[1, j]
         if x == x:
             overall[0, j] += w
             away = x - overall[1, j]

@@ -28,19 +28,30 @@ def forget_class(state: State, code: int) -> None:
     """
     tree = state.tree
     with state.changing():
-        for leaf in range(int(tree.counters[N_LEAVES])):
-            cell = int(find_cell(tree, leaf, code))
-            if cell >= 0 and tree.leaves.n_cells[leaf] > 1:
-                _remove(state, leaf, cell)
-        held = np.zeros(max(len(tree.totals), code + 1))
-        count_masses(tree, held)
+        _empty_leaves(state, code)
         if state.options.balanced:
+            held = np.zeros(len(tree.totals))
+            count_masses(tree, held)
             tree.totals[code] = held[code]
         if state.conformity is not None:
             count_masses(tree, state.conformity.held)
             state.conformity.seen[code] = 0.0
             state.conformity.scored[code] = 0
             state.conformity.weights[code] = 0.0
+        for batch in state.candidate_splits.values():
+            for candidate in batch.candidates:
+                _empty_leaves(candidate.state, code)
+                totals = candidate.state.tree.totals[code : code + 1]
+                totals[:] = tree.totals[code : code + 1]
+
+
+def _empty_leaves(state: State, code: int) -> None:
+    tree = state.tree
+    with state.changing():
+        for leaf in range(int(tree.counters[N_LEAVES])):
+            cell = int(find_cell(tree, leaf, code))
+            if cell >= 0 and tree.leaves.n_cells[leaf] > 1:
+                _remove(state, leaf, cell)
 
 
 def _remove(state: State, leaf: int, cell: int) -> None:

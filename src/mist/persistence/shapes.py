@@ -136,8 +136,9 @@ SHIFT: Table = {
     "scatter": (_F, "pairs"),
     "centre": (_F, "shifted"),
     "spread": (_F, "shifted"),
-    "sums": (_F, "4"),
+    "sums": (_F, "5"),
     "changed_at": (_I, "1"),
+    "found": (_F, "shifted"),
 }
 EXPERTS: Table = {"weights": (_F, "experts"), "curvature": (_F, "curvature")}
 LABEL_MEMORY: Table = {

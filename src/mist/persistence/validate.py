@@ -183,7 +183,9 @@ def check_follower(model: Any) -> None:
             isinstance(change.label, int | np.integer) and 0 <= change.label < n_codes
         )
         require(known, "a change has an unknown class")
-    sizes = {"d": state.n_features, "shifted": _shifted(state.options.n_numeric)}
+    shifted = len(follower.common.shift) if type(follower.common) is CommonShift else 0
+    require(shifted <= min(state.options.n_numeric, MOST_COLUMNS), "its shift has too many columns")
+    sizes = {"d": state.n_features, "shifted": shifted}
     require(type(follower.moved) is MovedClasses, "its evidence has the wrong type")
     fit(follower.moved, MOVED, sizes)
     require(sizes["codes"] <= n_codes, "its follower knows more classes than it has")
@@ -199,10 +201,6 @@ def check_follower(model: Any) -> None:
         require(same, "its follower has different numbers of classes")
 
 
-def _shifted(n_numeric: int) -> int:
-    return n_numeric if n_numeric <= MOST_COLUMNS else 0
-
-
 def check_expectation(expectation: Any, d: int, n_codes: int, n_models: int) -> None:
     """Refuse what a model expects of the next row, if it is not valid."""
     require(type(expectation) is Expectation, "its expectation has the wrong type")
@@ -216,7 +214,7 @@ def check_expectation(expectation: Any, d: int, n_codes: int, n_models: int) -> 
     require(type(found.labels) is LabelMemory, "its label memory has the wrong type")
     n = len(found.labels.count)
     require(n <= n_codes, "its label memory knows more classes than it has")
-    sizes["codes"], sizes["paired"] = n, n if n <= MOST_PAIRED_CLASSES else 0
+    sizes["codes"], sizes["paired"] = n, min(n, MOST_PAIRED_CLASSES)
     fit(found.labels, LABEL_MEMORY, sizes)
     require(-1 <= found.labels.last[0] < max(n, 1), "its last label is unknown")
     require(type(found.recent) is RecentGaussians, "its recent Gaussians have the wrong type")
