@@ -101,7 +101,7 @@ class NaiveShift:
             inverse = np.linalg.inv(self.covariance())
             mine, worth = block - np.mean(before, axis=0), 20 * len(before) / (20 + len(before))
             inflation = max(1.0, float(np.mean(self.unlike)))
-            self.unlike.append(worth * mine @ inverse @ mine / self.a)
+            self.unlike.append(min(30.0, worth * mine @ inverse @ mine / self.a))
             self.last[code] = (now, mine, worth)
             found = None
             for other, (at, theirs, _) in self.last.items():

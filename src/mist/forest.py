@@ -425,6 +425,8 @@ class MistForest(ClassifierMixin, Saveable, BaseEstimator):
             Class codes; -1 before the first learnt row, anything where the row was not predicted.
         """
         out = np.full(len(batch.X), -1)
+        if not len(out):
+            return out
         expectation.reserve_codes(len(self._labels.ranks))
         for rows in gen_batches(len(batch.X), self._rows_at_once()):
             part = batch.part(rows)

@@ -136,7 +136,7 @@ def test_forks(leaf, adapt):
     for part in parts:
         validate_state(part)
         model.merge(part)
-    validate_state(model)
+    validate_state(deepcopy(model))
     assert model._follower.rows == model.n_rows_ == 400
     assert model.changes_ == []
     assert min(recall(model, *held_out()).values()) > 0.97
@@ -192,7 +192,7 @@ def test_a_common_shift_stays_with_its_columns():
     assert shift.any()
     model.learn_one({"a": 0.0, "b": 0.0, "c": 0.0, "d": 1.0}, 0)
     assert np.array_equal(model._follower.common.shift, [*shift, 0.0])
-    validate_state(model)
+    validate_state(deepcopy(model))
 
 
 def test_0_1_columns():
@@ -200,7 +200,7 @@ def test_0_1_columns():
     X = np.column_stack([y % 2, X[:, 0], (y > 1).astype(float), X[:, 1:]])
     model = MistClassifier("gaussian", categorical_features=[0, 2]).partial_fit(X, y)
     assert len(model._follower.common.shift) == 3
-    validate_state(model)
+    validate_state(deepcopy(model))
     assert model.score(X[-100:], y[-100:]) > 0.95
     assert np.mean(model.predict(X[-100:], next_in_stream=True) == y[-100:]) > 0.95
 

@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 
 from mist.adaptation import recent_gaussians
+from mist.adaptation.next_label import new_next_label
+from mist.engine.handle import Handle
 from naive_adaptation import NaiveRecents
 
 
@@ -14,6 +16,11 @@ def learnt(X, codes, weights, n_codes=3):
     for i, (code, w) in enumerate(zip(codes, weights, strict=True)):
         recent_gaussians.learn(recent, int(code), X, i, float(w), scratch[0], scratch[1])
     return recent
+
+
+def write_nearest(recent, X, out):
+    handle = Handle((new_next_label(X.shape[1])._replace(recent=recent),))
+    handle.call(recent_gaussians.write_nearest, X, out)
 
 
 def densities(recent, X, memory, code):
@@ -67,14 +74,14 @@ def test_nearest_class():
     recent = learnt(X, codes, np.ones(90), n_codes=5)
     out = np.zeros(90, np.int64)
     out[::9] = -2
-    recent_gaussians.write_nearest(recent, X, out)
+    write_nearest(recent, X, out)
     wanted = np.argmax([densities(recent, X, 0, code) for code in range(3)], axis=0)
     assert (out[::9] == -2).all()
     asked = out > -2
     assert (out == wanted)[asked].all()
     nothing = np.zeros(3, np.int64)
     fresh = recent_gaussians.reserve_codes(recent_gaussians.new_recent_gaussians(4), 2)
-    recent_gaussians.write_nearest(fresh, X[:3], nothing)
+    write_nearest(fresh, X[:3], nothing)
     assert nothing.tolist() == [-1, -1, -1]
 
 

@@ -4,9 +4,15 @@ import numpy as np
 import pytest
 
 from mist.adaptation import common_shift
+from mist.adaptation.follower import Follower
+from mist.engine.handle import Handle
 from naive_adaptation import NaiveShift
 
 PERIOD = 50
+
+
+def find(common, X, codes, weights):
+    Handle((common,)).call(common_shift.find_shift, X, codes, weights)
 
 
 def stream(seed, a=3, n=900, offset=1.5, own=0.0, shifted=(0, 1, 2)):
@@ -29,7 +35,7 @@ def both(X, codes, weights=None):
     for start in range(0, len(X), PERIOD):
         part = slice(start, start + PERIOD)
         rows = X[part] - common.shift
-        common_shift.find_shift(common, rows, codes[part], weights[part])
+        find(common, rows, codes[part], weights[part])
         for x, code, w in zip(X[part] - naive.shift, codes[part], weights[part], strict=True):
             if w > 0.0:
                 naive.learn(x, int(code))
@@ -93,18 +99,27 @@ def test_rows_left_out():
 
 
 def test_many_columns_have_no_shift():
-    X = np.random.default_rng(0).normal(size=(50, 101))
-    common = common_shift.reserve_codes(common_shift.new_common_shift(101), 1)
-    common_shift.find_shift(common, X, np.zeros(50, np.int64), np.ones(50))
-    assert common_shift.change_shift(common) == 0.0
-    assert len(common.shift) == 0
+    assert len(Follower(100, 104, predicts=False).common.shift) == 100
+    assert len(Follower(101, 104, predicts=False).common.shift) == 0
 
 
-def test_a_class_that_is_forgotten_agrees_with_none():
+def test_new_columns_keep_the_shift_of_the_old_ones():
+    follower = Follower(99, 99, predicts=False)
+    follower.common.shift[:] = np.arange(99)
+    follower.widen(102, 102)
+    np.testing.assert_array_equal(follower.common.shift, np.arange(99))
+    row = follower.without_shift(np.zeros((1, 102)))
+    np.testing.assert_array_equal(row[0], np.append(-np.arange(99.0), [0, 0, 0]))
+
+
+def test_a_class_that_is_forgotten_starts_with_no_mean():
     X, codes = stream(2, offset=2.0)
     common = common_shift.reserve_codes(common_shift.new_common_shift(3), 3)
-    common_shift.find_shift(common, X[:450], codes[:450], np.ones(450))
+    find(common, X[:450], codes[:450], np.ones(450))
+    seen = common.found_at.copy()
     for code in range(3):
         common_shift.forget_class(common, code)
-    common_shift.find_shift(common, X[450:520], codes[450:520], np.ones(70))
+    find(common, X[450:520], codes[450:520], np.ones(70))
     assert common_shift.change_shift(common) == 0.0
+    # What it found last may still agree with what another class finds.
+    np.testing.assert_array_equal(common.found_at, seen)

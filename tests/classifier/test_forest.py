@@ -23,8 +23,9 @@ PLAIN = {**PAPER_SETTINGS, "thresholds": "gaussian", **QUICK}
 """Without sketches, whose random bits hang on the order in which a tree has met the classes."""
 
 
-def forest(tree=FULL, n_trees=4, **options):
-    return MistForest(MistClassifier(**tree), n_trees, random_state=3, **options)
+def forest(tree=FULL, n_trees=4, adapt=None, **options):
+    """A forest whose prediction of the next row is that of any row, unless ``adapt`` is given."""
+    return MistForest(MistClassifier(**tree), n_trees, adapt=adapt, random_state=3, **options)
 
 
 def rows(seed=0, n=400, n_classes=4, d=4):
@@ -100,6 +101,7 @@ def test_without_an_estimator_the_trees_have_the_settings_of_the_preset():
         "split_test": "schedule",
         "grace_period": 100,
         "max_features": 0.25,
+        "adapt": "classes",
     }
     for tree in model.trees_:
         assert tree.get_params() == {**expected, "random_state": tree.random_state}
@@ -222,7 +224,7 @@ def test_without_any_vote_the_frequencies_of_the_classes_answer(monkeypatch):
     assert told.tolist() == [most] * (lead + (most < rare)) + [rare] * (2 - (most < rare))
 
 
-def learn_in_silence(tree, batch, out=None, shares=None):
+def learn_in_silence(tree, batch, out=None, shares=None, guesses=None):
     """Stand in for a tree that has no vote."""
     if shares is not None:
         shares[:] = np.nan

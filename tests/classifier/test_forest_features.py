@@ -66,7 +66,7 @@ def test_test_then_train_equals_an_answer_before_each_row():
     at_once = forest().prequential(X, y)
     model, answers = forest(), []
     for x, label in zip(X, y, strict=True):
-        answers.append(model.predict(x[None])[0] if answers else None)
+        answers.append(model.predict(x[None], next_in_stream=True)[0] if answers else None)
         model.learn_one(x, label)
     assert at_once[1:].tolist() == answers[1:]
 

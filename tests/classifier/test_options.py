@@ -18,6 +18,7 @@ CHOICES = {
     "criterion": ["gini", "info_gain", "likelihood"],
     "thresholds": ["medians", "dense", "sampled", "gaussian"],
     "sketch_dtype": ["float64", "float32"],
+    "adapt": ["stream", "classes", None],
 }
 LIKELIHOOD = {
     "criterion": "likelihood",
@@ -78,7 +79,7 @@ def test_unknown_choices_are_refused_with_the_known_ones(name, value):
     assert str(CHOICES[name]) in message
 
 
-@pytest.mark.parametrize("name", [name for name in CHOICES if name != "inheritance"])
+@pytest.mark.parametrize("name", [name for name in CHOICES if name not in ("inheritance", "adapt")])
 def test_none_is_a_choice_of_inheritance_only(name):
     message = refusal(**{name: None})
     assert f"{name}=None" in message
