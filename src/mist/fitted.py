@@ -29,8 +29,6 @@ class FittedTree(Protocol):
     @property
     def _lock(self) -> ReadWriteLock: ...
 
-    def _without_shift(self, X: Array) -> Array: ...
-
     @property
     def split_log_(self) -> list[Split]:
         """Splits in order of time."""

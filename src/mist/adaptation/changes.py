@@ -63,7 +63,8 @@ def agreed(found: Sequence[Sequence[Change]]) -> list[Change]:
         ((change.row, number, change) for number, each in enumerate(found) for change in each),
         key=lambda entry: entry[:2],
     )
-    out, open_groups = [], {}
+    out: list[Change] = []
+    open_groups: dict[Any, tuple[int, dict[int, float | None]]] = {}
     for row, number, change in every:
         key = change.kind, change.label
         first, group = open_groups.get(key, (row, {}))
