@@ -81,7 +81,8 @@ class NaiveShift:
                 away = np.array(rows) - np.mean(rows, axis=0)
                 scatter = scatter + away.T @ away
                 freedom += len(rows) - 1
-        return scatter / max(freedom, 1) + np.diag(1e-3 * np.var(self.all, axis=0) + 1e-12)
+        out = scatter / max(freedom, 1) + np.diag(1e-3 * np.var(self.all, axis=0))
+        return out + np.diag((np.diag(out) == 0.0).astype(float))
 
     def close(self, code: int) -> None:
         rows = self.block.pop(code)
@@ -212,13 +213,17 @@ class NaiveRecents:
 
     def learn(self, code: int, x: Array, w: float) -> None:
         """Rows here have no missing value before the second row of a class."""
+        constant = self.overall()[2] == 0.0
         self.all.append((w, x))
         self.long[code].append((w, x))
         known, mean, squares = self.overall()
         within = sum((self.moments(each)[1] for each in self.long), np.zeros(self.d))
-        pooled = (within + 0.02 * squares) / np.maximum(known, 1.0) + 1e-12
+        pooled = (within + 0.02 * squares) / np.maximum(known, 1.0)
         n, spread = self.moments(code)
-        ridge = (spread + self.d * pooled) / (n + self.d)
+        ridge = np.where(pooled > 0.0, (spread + self.d * pooled) / (n + self.d), 1.0)
+        for j in np.flatnonzero(constant & (pooled > 0.0)):
+            for each in (each for pair in self.gaussians.values() for each in pair):
+                each.ridge[j] = pooled[j] * (sum(each.weights) + self.d)
         if code not in self.gaussians:
             self.gaussians[code] = [NaiveRecent(self.d, half) for half in HALF_LIVES]
         for each in self.gaussians[code]:

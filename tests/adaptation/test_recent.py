@@ -134,3 +134,24 @@ def test_merging_adds_weights_and_moments():
     group = np.concatenate([X[:60][codes[:60] == 1], X[60:][codes[60:] == 0]])
     np.testing.assert_allclose(mine.long_spread[1], len(group) * group.var(axis=0), rtol=1e-9)
     assert np.isfinite(densities(mine, X, 0, 1)).all()
+
+
+def test_a_column_that_begins_to_vary():
+    X, codes, rng = rows(4, 90, 3, 0.0)
+    X[:60, 1] = 7.0
+    recent, naive = learnt(X, codes, np.ones(90)), NaiveRecents(3)
+    for x, code in zip(X, codes.tolist(), strict=True):
+        naive.learn(code, x, 1.0)
+    for code in range(3):
+        for memory in range(2):
+            wanted = [naive.gaussians[code][memory].log_density(x) for x in X[::7]]
+            found = densities(recent, X[::7], memory, code)
+            np.testing.assert_allclose(found, wanted, rtol=1e-6, atol=1e-6)
+    # The unit of the column does not matter, however long it was constant.
+    scale = np.array([1.0, 1e-9, 1.0])
+    other = learnt(X * scale, codes, np.ones(90))
+    gaps = [
+        np.array(densities(each, Y[80:], 0, 0)) - densities(each, Y[80:], 0, 1)
+        for each, Y in ((recent, X), (other, X * scale))
+    ]
+    np.testing.assert_allclose(gaps[0], gaps[1], rtol=1e-6)

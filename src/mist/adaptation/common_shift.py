@@ -258,7 +258,9 @@ def _covariance(common, a, factor):
         for _j in range(i + 1):
             factor[at] = common.scatter[at] / weight
             at += 1
-        factor[at - 1] += 1e-3 * common.spread[i] / common.sums[_ROWS] + 1e-12
+        factor[at - 1] += 1e-3 * common.spread[i] / common.sums[_ROWS]
+        if factor[at - 1] == 0.0:
+            factor[at - 1] = 1.0  # a column that never varied
     factorise(factor, a)
 
 

@@ -4,7 +4,8 @@ For every class two Gaussians with full covariance, whose statistics lose half t
 every 30 or 300 rows *of the class*. Other classes' rows age nothing, so an absent class keeps them
 as they are. The factor of the scatter is updated row by row. A ridge, the long-run variances of the
 class drawn towards those within all classes, is worth as many rows as there are columns; what the
-ageing takes from it is added back in one column at each row.
+ageing takes from it is added back in one column at each row. When a column that was constant begins
+to vary, all classes get the same variance in it.
 
 0/1 columns are columns like the others. A missing value counts as the mean of the Gaussian: that of
 all rows if it is the first of its class, and the first value of the column if it had none. With
@@ -32,7 +33,6 @@ MOST_FULL = 100
 
 _LONG = ("long_weight", "long_mean", "long_spread")
 _SHRINKAGE = 0.02
-_TINY = 1e-12
 
 
 class RecentGaussians(NamedTuple):
@@ -191,12 +191,12 @@ def learn(recent, code, X, i, w, ridge, v):
 def _write_constant(recent, code, m, d, full):
     """Write the constant of a log density, after its factor and weight have changed."""
     factor, total = recent.factor[code, m], 0.5 * d * math.log(recent.weight[code, m] + d)
-    # Products of a few roots save logarithms; so few do not overflow.
+    # Products of two roots save logarithms, and do not overflow.
     product, n = 1.0, 0
     for j in range(d):
         product *= factor[j * (j + 1) // 2 + j if full else j]
         n += 1
-        if n == 4 or j == d - 1:
+        if n == 2 or j == d - 1:
             total -= math.log(product)
             product, n = 1.0, 0
     recent.constant[code, m] = total
@@ -216,6 +216,7 @@ def _learn_long(recent, code, X, i, w, ridge):
             recent.mean[:, :, j] = x
         if first:
             recent.long_mean[code, j] = x if x == x else overall[1, j]
+        constant = overall[2, j] == 0.0
         if x == x:
             overall[0, j] += w
             away = x - overall[1, j]
@@ -227,8 +228,29 @@ def _learn_long(recent, code, X, i, w, ridge):
             recent.long_spread[code, j] += more
             recent.within[j] += more
         known = max(overall[0, j], 1.0)
-        pooled = (recent.within[j] + _SHRINKAGE * overall[2, j]) / known + _TINY
+        pooled = (recent.within[j] + _SHRINKAGE * overall[2, j]) / known
+        if pooled == 0.0:
+            ridge[j] = 1.0  # a column without a unit: no class deviates in it
+            continue
         ridge[j] = (recent.long_spread[code, j] + d * pooled) / (n + d)
+        if constant:
+            _begin_to_vary(recent, j, pooled, d)
+
+
+@exact
+def _begin_to_vary(recent, j, pooled, d):
+    """Give all classes the same variance in a column that has just begun to vary.
+
+    What they learnt while it was constant says nothing of it. Its other entries are 0 so far.
+    """
+    full = _is_full(recent)
+    for code in range(recent.rows.size):
+        if recent.rows[code] == 0:
+            continue
+        for m in range(recent.decay.size):
+            total = recent.weight[code, m] + d
+            recent.factor[code, m, j * (j + 1) // 2 + j if full else j] = math.sqrt(pooled * total)
+            _write_constant(recent, code, m, d, full)
 
 
 def merge(recent: RecentGaussians, other: RecentGaussians, codes: np.ndarray[Any, Any]) -> None:
