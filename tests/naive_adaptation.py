@@ -58,6 +58,11 @@ def alarms(scores: list[float]) -> list[int]:
 # --- a shift that all classes share -----------------------------------------------------------
 
 
+def angle(u: Array, v: Array, metric: Array) -> float:
+    """Cosine of the angle between two vectors."""
+    return float(u @ metric @ v / math.sqrt((u @ metric @ u) * (v @ metric @ v)))
+
+
 class NaiveShift:
     """Looks for a common shift in rows of a class, 20 at a time."""
 
@@ -73,15 +78,19 @@ class NaiveShift:
         self.unlike = [1.0] * 5  # squared lengths of differences, 1 if rows are independent
         self.changed = -math.inf
 
-    def covariance(self) -> Array:
-        """Covariance within blocks, and a thousandth of the overall variance."""
-        scatter, freedom = sum(self.closed, np.zeros((self.a, self.a))), self.freedom
+    def scatter(self) -> Array:
+        """Squares and products of deviations within blocks."""
+        scatter = sum(self.closed, np.zeros((self.a, self.a)))
         for rows in self.block.values():
             if rows:
                 away = np.array(rows) - np.mean(rows, axis=0)
                 scatter = scatter + away.T @ away
-                freedom += len(rows) - 1
-        out = scatter / max(freedom, 1) + np.diag(1e-3 * np.var(self.all, axis=0))
+        return scatter
+
+    def covariance(self) -> Array:
+        """Covariance within blocks, and a thousandth of the overall variance."""
+        freedom = self.freedom + sum(len(rows) - 1 for rows in self.block.values() if rows)
+        out = self.scatter() / max(freedom, 1) + np.diag(1e-3 * np.var(self.all, axis=0))
         return out + np.diag((np.diag(out) == 0.0).astype(float))
 
     def close(self, code: int) -> None:
@@ -100,6 +109,7 @@ class NaiveShift:
         block, before, now = np.mean(self.block[code], axis=0), self.known[code], len(self.all)
         if len(before) >= 30:
             inverse = np.linalg.inv(self.covariance())
+            plain = np.diag(1.0 / np.diag(self.scatter()))
             mine, worth = block - np.mean(before, axis=0), 20 * len(before) / (20 + len(before))
             inflation = max(1.0, float(np.mean(self.unlike)))
             self.unlike.append(min(30.0, worth * mine @ inverse @ mine / self.a))
@@ -117,11 +127,17 @@ class NaiveShift:
                     worth * (both - squares[1] / 2), their_worth * (both - squares[0] / 2)
                 )
                 cosine = both / math.sqrt(squares[0] * squares[1])
+                alike = cosine > 0.8 and angle(mine, theirs, plain) > 0.8
                 least = 6.0 if found is None else found[0]
-                if evidence / inflation > least and cosine > 0.8:
-                    found = evidence / inflation, theirs, their_worth
-            if found is not None:
-                _, theirs, their_worth = found
+                if evidence / inflation > least and alike:
+                    found = evidence / inflation, theirs, their_worth, other, at
+            against, support = 0, 2
+            for other, (at, theirs, _) in self.last.items() if found is not None else ():
+                if other not in (code, found[3]) and at >= found[4]:
+                    differs = angle(mine, theirs, inverse) < 0.5
+                    against, support = against + differs, support + (not differs)
+            if found is not None and 2 * against <= support:
+                _, theirs, their_worth, *_ = found
                 self.found = (worth * mine + their_worth * theirs) / (worth + their_worth)
                 self.length = math.sqrt(self.found @ inverse @ self.found)
         self.known[code] += self.block[code]

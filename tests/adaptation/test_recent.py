@@ -137,7 +137,7 @@ def test_merging_adds_weights_and_moments():
 
 
 def test_a_column_that_begins_to_vary():
-    X, codes, rng = rows(4, 90, 3, 0.0)
+    X, codes, _ = rows(4, 90, 3, 0.0)
     X[:60, 1] = 7.0
     recent, naive = learnt(X, codes, np.ones(90)), NaiveRecents(3)
     for x, code in zip(X, codes.tolist(), strict=True):

@@ -6,9 +6,10 @@ and in prediction, so classes that no longer arrive are found at their new place
 Every class compares the mean of its last rows with its mean so far, in units of the covariance
 within classes (Mahalanobis). A difference is taken for a common shift if another class has lately
 found nearly the same one: each explains the rows of the other better than no shift does, by more
-than `NEEDED` nats, and the angle between them is small. Classes that move each their own way do
-not agree. On streams whose rows depend on each other, means of blocks differ for other reasons; the
-evidence is divided by how much more they have differed so far than independent rows would.
+than `NEEDED` nats, the angle between them is small, and most classes that came since have found
+the same. Classes that move each their own way do not agree. On streams whose rows depend on each
+other, means of blocks differ for other reasons; the evidence is divided by how much more they have
+differed so far than independent rows would.
 """
 
 from __future__ import annotations
@@ -38,6 +39,9 @@ AGREED = 0.8
 
 MOST_DIFFERED = 30.0
 """Most that one block counts for, where 1 is expected of independent rows."""
+
+DIFFERS = 0.5
+"""A class whose difference has a smaller cosine with a shift speaks against it."""
 
 RECENT = 1000
 """Rows after which the difference of a class is out of date."""
@@ -213,9 +217,9 @@ def _end_block(common, code, a, work, factor):
                 _weight_of(common, other) * (both - 0.5 * mine_squared),
             )
             agree = both > AGREED * math.sqrt(mine_squared * squared)
-            if evidence / inflation > best and agree:
+            if evidence / inflation > best and agree and _agree(common, code, other, a):
                 best, partner = evidence / inflation, other
-        if partner >= 0:
+        if partner >= 0 and not _contradicted(common, code, partner, a, factor, mine, theirs):
             share = own / (own + _weight_of(common, partner))
             for j in range(a):
                 mine[j] = share * common.difference[code, j]
@@ -234,6 +238,46 @@ def _end_block(common, code, a, work, factor):
         common.changed_at[0] = now
         common.rows[:] = 0
         common.total[:] = 0.0
+
+
+@exact
+def _agree(common, code, other, a):
+    """Whether two differences have a small angle in units of the columns' own deviations, too.
+
+    In units of the covariance a narrow direction may outweigh all others, so that any two
+    differences have a small angle.
+    """
+    both, mine, theirs, at = 0.0, 0.0, 0.0, 0
+    for j in range(a):
+        at += j
+        if common.scatter[at] > 0.0:
+            u, v = common.difference[code, j], common.difference[other, j]
+            both += u * v / common.scatter[at]
+            mine += u * u / common.scatter[at]
+            theirs += v * v / common.scatter[at]
+        at += 1
+    return both > AGREED * math.sqrt(mine * theirs)
+
+
+@exact
+def _contradicted(common, code, partner, a, factor, mine, theirs):
+    """Whether too many other classes have lately found something else.
+
+    ``mine`` is the difference of ``code`` in units of the covariance; ``theirs`` is scratch.
+    """
+    since, support, against = common.found_at[partner], 2, 0
+    squared = _dot(mine, mine, a)
+    for other in range(common.weight.size):
+        if other in (code, partner) or common.found_at[other] < since:
+            continue
+        for j in range(a):
+            theirs[j] = common.difference[other, j]
+        solve_half(factor, theirs, a)
+        if _dot(mine, theirs, a) < DIFFERS * math.sqrt(squared * _dot(theirs, theirs, a)):
+            against += 1
+        else:
+            support += 1
+    return 2 * against > support
 
 
 @exact
