@@ -30,6 +30,7 @@ PUBLISHED = {
     "leaf": "gaussian",
     "max_classes_per_leaf": None,
     "max_components": 16,
+    "adapt": None,
     "max_features": None,
     "max_leaves": None,
     "n_thresholds": 10,

@@ -36,12 +36,13 @@ def test_no_nearest_where_none_is_near(name):
     assert "nearest" not in str(caught.value)
 
 
-def test_the_default_goes_past_the_paper_in_four_settings():
+def test_the_default_goes_past_the_paper_in_five_settings():
     changed = {
         "leaf": "mixture",
         "inheritance": "joint",
         "discount": 1.0,
         "class_prior": "balanced",
+        "adapt": "stream",
     }
     assert MistClassifier().get_params() == {**PUBLISHED, **changed}
 

@@ -1060,13 +1060,15 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
         """
         return self._lock.read(lambda: self._proba(*self._checked(X), next_in_stream))
 
-    def predict_many(self, X: Any) -> Array:
+    def predict_many(self, X: Any, *, next_in_stream: bool = False) -> Array:
         """Return the most probable label of each row, for rows with named columns.
 
         Parameters
         ----------
         X : data frame or mapping, n rows
             As for `learn_many`. Absent columns are missing; columns never learnt are ignored.
+        next_in_stream : bool, default=False
+            As for `predict`.
 
         Returns
         -------
@@ -1080,22 +1082,28 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
         TypeError
             If the columns have no names.
         """
-        return self._lock.read(lambda: self._answers(self._table_to_predict(X)))
+        return self._lock.read(
+            lambda: self._answers(self._table_to_predict(X), next_in_stream=next_in_stream)
+        )
 
-    def predict_proba_many(self, X: Any) -> Array:
+    def predict_proba_many(self, X: Any, *, next_in_stream: bool = False) -> Array:
         """Return the probability of every class for each row, for rows with named columns.
 
         Parameters
         ----------
         X : data frame or mapping, n rows
             As for `predict_many`.
+        next_in_stream : bool, default=False
+            As for `predict`.
 
         Returns
         -------
         ndarray of float64, shape (n, n_classes)
             Columns follow ``classes_``; every row sums to 1.
         """
-        return self._lock.read(lambda: self._predict_proba(self._table_to_predict(X)))
+        return self._lock.read(
+            lambda: self._proba(self._table_to_predict(X), next_in_stream=next_in_stream)
+        )
 
     def predict_log_proba(self, X: Any) -> Array:
         """Return the natural logarithm of `predict_proba`; -inf where the probability is 0.

@@ -760,13 +760,15 @@ class MistForest(ClassifierMixin, Saveable, BaseEstimator):
             lambda: np.concatenate(list(self._means(self._checked(X), next_in_stream)))
         )
 
-    def predict_many(self, X: Any) -> Array:
+    def predict_many(self, X: Any, *, next_in_stream: bool = False) -> Array:
         """Return the most probable label of each row, for rows with named columns.
 
         Parameters
         ----------
         X : data frame or mapping, n rows
             As for `learn_many`. Absent columns are missing; columns never learnt are ignored.
+        next_in_stream : bool, default=False
+            As for `predict`.
 
         Returns
         -------
@@ -780,15 +782,19 @@ class MistForest(ClassifierMixin, Saveable, BaseEstimator):
         TypeError
             If the columns have no names.
         """
-        return self._lock.read(lambda: self._winners(self._fitted()[0]._table_to_predict(X)))
+        return self._lock.read(
+            lambda: self._winners(self._fitted()[0]._table_to_predict(X), next_in_stream)
+        )
 
-    def predict_proba_many(self, X: Any) -> Array:
+    def predict_proba_many(self, X: Any, *, next_in_stream: bool = False) -> Array:
         """Return the probability of every class for each row, for rows with named columns.
 
         Parameters
         ----------
         X : data frame or mapping, n rows
             As for `predict_many`.
+        next_in_stream : bool, default=False
+            As for `predict`.
 
         Returns
         -------
@@ -796,7 +802,9 @@ class MistForest(ClassifierMixin, Saveable, BaseEstimator):
             Columns follow ``classes_``; each row sums to 1.
         """
         return self._lock.read(
-            lambda: np.concatenate(list(self._means(self._fitted()[0]._table_to_predict(X))))
+            lambda: np.concatenate(
+                list(self._means(self._fitted()[0]._table_to_predict(X), next_in_stream))
+            )
         )
 
     def predict_log_proba(self, X: Any) -> Array:

@@ -61,7 +61,7 @@ def test_a_batch_equals_its_rows_bit_for_bit(parts, binary):
 
 
 def test_a_forest_equals_its_rows_bit_for_bit():
-    batch, single = (MistForest(paper_tree(**EAGER), n_trees=2) for _ in range(2))
+    batch, single = (MistForest(paper_tree(**EAGER), n_trees=2, adapt=None) for _ in range(2))
     first = {"width": X[:60, 0], "height": X[:60, 2]}
     later = {"depth": X[60:120, 3], "width": X[60:120, 0]}
     weights = np.tile([1.0, 2.0, 0.0], 20)

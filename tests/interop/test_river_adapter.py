@@ -320,7 +320,7 @@ def test_without_the_library_the_error_says_what_to_install(name):
 # --- the next of the stream ---------------------------------------------------------------------
 
 
-def test_one_row_is_the_next_of_the_stream_and_a_frame_is_not():
+def test_rows_are_the_next_of_the_stream():
     rng = np.random.default_rng(0)
     y = np.repeat(np.arange(40) % 2, 10)  # labels come in runs
     rows = [({"a": float(rng.normal(label))}, int(label)) for label in y]
@@ -339,8 +339,10 @@ def test_one_row_is_the_next_of_the_stream_and_a_frame_is_not():
     of_table = plain.predict_proba(frame)[0].tolist()
     assert as_next != of_table
     assert list(model.predict_proba_one(x).values()) == as_next
-    assert model.predict_proba_many(frame).to_numpy().tolist() == [of_table] * 2
-    assert model.predict_many(frame).tolist() == plain.predict(frame).tolist()
+    # As river demands, a frame of rows is predicted as its rows one by one.
+    assert model.predict_proba_many(frame).to_numpy().tolist() == [as_next] * 2
+    assert model.predict_many(frame).tolist() == [model.predict_one(x)] * 2
+    assert model.model.predict_proba_many(frame).tolist() == [of_table] * 2
 
 
 def test_changes_are_those_of_the_model():

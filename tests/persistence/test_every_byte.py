@@ -20,7 +20,7 @@ def kept(model):
     """What a run over a file keeps once the model has learnt."""
     models = {"mist-g": model}
     session = Session(models).state()
-    return Kept(models, session, 0, ENCODING, None)
+    return Kept(models, session, 0, ENCODING, None, 0)
 
 
 def make(kind, path):

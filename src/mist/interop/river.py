@@ -142,7 +142,10 @@ class _RiverClassifier(base.MiniBatchClassifier):
         return self.model.predict_proba_one(x)
 
     def predict_many(self, X: Any) -> Any:
-        """Most probable label of every row of a frame; the labels before it do not count.
+        """Most probable label of every row of a frame, each as the next of the stream.
+
+        As river demands, the labels are those of `predict_one`. For rows from elsewhere, such as a
+        test set, use ``model.predict_many`` of the attribute ``model``.
 
         Parameters
         ----------
@@ -158,10 +161,10 @@ class _RiverClassifier(base.MiniBatchClassifier):
 
         if not self._can_predict(X):
             return pd.Series([None] * len(X), index=X.index)
-        return pd.Series(self.model.predict_many(X), index=X.index)
+        return pd.Series(self.model.predict_many(X, next_in_stream=True), index=X.index)
 
     def predict_proba_many(self, X: Any) -> Any:
-        """Probability of every class for every row of a frame.
+        """Probability of every class for every row of a frame, as for `predict_many`.
 
         Parameters
         ----------
@@ -177,7 +180,7 @@ class _RiverClassifier(base.MiniBatchClassifier):
 
         if not self._can_predict(X):
             return pd.DataFrame(index=X.index)
-        shares = self.model.predict_proba_many(X)
+        shares = self.model.predict_proba_many(X, next_in_stream=True)
         return pd.DataFrame(shares, index=X.index, columns=self.model.classes_.tolist())
 
     @property
