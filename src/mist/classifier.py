@@ -428,8 +428,8 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
         Examples
         --------
         >>> MistClassifier.paper()
-        MistClassifier(class_prior='counts', discount=0.6, inheritance='gaussian',
-                       leaf='gaussian')
+        MistClassifier(adapt=None, class_prior='counts', discount=0.6,
+                       inheritance='gaussian', leaf='gaussian')
         >>> MistClassifier.paper("K", discount=1.0).leaf
         'sketch'
         """
