@@ -257,7 +257,8 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
         *next* row of the stream from the labels before it and from the last rows of each class;
         only `prequential`, `predict_one` and ``next_in_stream=True`` use that. None follows no
         change, as in the paper; it is faster, above all with ``leaf="gaussian"``.
-        ``leaf="majority"`` has no densities and only predicts from labels.
+        ``leaf="sketch"`` does not look for moved classes. ``leaf="majority"`` has no densities and
+        only predicts from labels.
     open_world : bool, default=False
         Whether to keep what `novelty` needs: each row is also scored before it is learnt, and each
         class remembers its last 256 scores. Predictions do not change. Not in the paper.
@@ -949,7 +950,9 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
         self._state = self._new_state(len(order), n_numeric, seed_of(self.random_state))
         if self._follows():
             predicts = self.adapt == "stream"
-            self._follower = Follower(n_numeric, len(order), predicts=predicts)
+            # Densities from sketches fall while a sketch fills, where values are tied.
+            watches = self.leaf != "sketch"
+            self._follower = Follower(n_numeric, len(order), predicts=predicts, watches=watches)
 
     def _follows(self) -> bool:
         """Whether the model looks for changes or predicts from labels."""

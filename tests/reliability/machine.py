@@ -30,6 +30,9 @@ from naive import NaiveMist
 from published import paper_tree
 from reliability.world import WEIGHTS, Rows, World
 
+PATHS = {"_fast_path", "_following_path"}
+"""Attributes that calls may make or drop."""
+
 EAGER = {"grace_period": [3, 10, 40], "split_test": ["gain", "gap", "schedule"]}
 """Trees that do split after a few rows."""
 
@@ -216,7 +219,7 @@ class Learner(RuleBasedStateMachine):
         with pytest.raises((ValueError, TypeError)):
             call(*arguments, **named)
         assert bits(self.model) == before
-        assert set(vars(self.model)) | {"_fast_path"} == keys | {"_fast_path"}
+        assert set(vars(self.model)) | PATHS == keys | PATHS
 
     @rule(
         seed=seeds,
@@ -307,7 +310,8 @@ class Learner(RuleBasedStateMachine):
         np.testing.assert_allclose(proba.sum(axis=1), 1.0, rtol=1e-9)
         np.testing.assert_array_equal(labels, self.model.classes_[proba.argmax(axis=1)])
         one = {k: float(v[0]) for k, v in asked.items()} if self.named else X[0]
-        assert self.model.predict_one(one) == labels[0]
+        as_next = getattr(self.model, f"predict{suffix}")(asked, next_in_stream=True)
+        assert self.model.predict_one(one) == as_next[0]
         if self.twin is not None:
             self.same_answers(X, proba, labels)
 

@@ -58,6 +58,7 @@ class CommonShift(NamedTuple):
     """The shift, and what the search for it keeps; a counts the numeric columns."""
 
     shift: Any  # float64 (a,): subtracted from rows
+    origin: Any  # float64 (a,): the first row; what follows counts from there, for precision
     weight: Any  # float64 (codes,): rows behind `mean`
     mean: Any  # float64 (codes, a): of complete blocks
     rows: Any  # int64 (codes,): rows in the block at hand
@@ -79,6 +80,7 @@ def new_common_shift(n_shifted: int) -> CommonShift:
     a = n_shifted
     return CommonShift(
         shift=np.zeros(a),
+        origin=np.zeros(a),
         weight=np.zeros(0),
         mean=np.zeros((0, a)),
         rows=np.zeros(0, np.int64),
@@ -128,13 +130,17 @@ def find_shift(handle, X, codes, weights):
     """
     (common,) = parts_of(handle)
     a = common.shift.size
-    work = np.empty((3, a))
+    work = np.empty((4, a))
     factor = np.empty(common.scatter.size)
     for i in range(X.shape[0]):
         if common.sums[_LENGTH] > 0.0:
             return
         if weights[i] > 0.0 and _is_complete(X, i, a):
-            _learn_row(common, X[i], codes[i], a, work, factor)
+            for j in range(a):
+                if common.sums[_ROWS] == 0.0:
+                    common.origin[j] = X[i, j]
+                work[3, j] = X[i, j] - common.origin[j]
+            _learn_row(common, work[3], codes[i], a, work, factor)
 
 
 def change_shift(common: CommonShift) -> float:
@@ -313,16 +319,20 @@ def merge(common: CommonShift, other: CommonShift, codes: np.ndarray[Any, Any]) 
 
     The shift stays: it belongs to the rows that this model will see.
     """
+    if common.sums[_ROWS] == 0.0:
+        common.origin[:] = other.origin
+    away = other.origin - common.origin
+    means, centre = other.mean + away, other.centre + away
     for theirs, code in enumerate(codes[: len(other.weight)].tolist()):
         both = common.weight[code] + other.weight[theirs]
         if both > 0.0:
             common.mean[code] *= common.weight[code] / both
-            common.mean[code] += other.mean[theirs] * (other.weight[theirs] / both)
+            common.mean[code] += means[theirs] * (other.weight[theirs] / both)
         common.weight[code] = both
     common.scatter[:] += other.scatter
     both = common.sums[_ROWS] + other.sums[_ROWS]
     if both > 0.0:
-        away = other.centre - common.centre
+        away = centre - common.centre
         share = other.sums[_ROWS] / both
         common.centre[:] += away * share
         common.spread[:] += other.spread + away * away * (common.sums[_ROWS] * share)

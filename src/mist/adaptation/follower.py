@@ -32,6 +32,8 @@ class Follower(LaidOut):
         Numbers of columns.
     predicts : bool
         Whether the label of the next row is predicted from the labels before it, too.
+    watches : bool
+        Whether classes are watched for having moved.
 
     Attributes
     ----------
@@ -46,8 +48,11 @@ class Follower(LaidOut):
     common: common_shift.CommonShift
     expectation: Expectation | None
 
-    def __init__(self, n_numeric: int, n_columns: int, *, predicts: bool) -> None:
+    def __init__(
+        self, n_numeric: int, n_columns: int, *, predicts: bool, watches: bool = True
+    ) -> None:
         self.rows = 0
+        self.watches = watches
         self.changes: list[Change] = []
         self.moved = moved_classes.new_moved_classes()
         shifted = n_numeric if n_numeric <= common_shift.MOST_COLUMNS else 0
@@ -125,7 +130,7 @@ class Follower(LaidOut):
             self._note(COMMON_SHIFT, None, length)
             # Scores before the shift say nothing of the classes after it.
             moved_classes.start_over(self.moved, state.conformity)
-        else:
+        elif self.watches:
             self._decide(state)
 
     def _decide(self, state: State) -> None:

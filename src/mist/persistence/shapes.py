@@ -127,6 +127,7 @@ MOVED: Table = {
 }
 SHIFT: Table = {
     "shift": (_F, "shifted"),
+    "origin": (_F, "shifted"),
     "weight": (_F, "codes"),
     "mean": (_F, "codes shifted"),
     "rows": (_I, "codes"),

@@ -174,6 +174,7 @@ def check_follower(model: Any) -> None:
     scored = state.conformity is not None
     require(scored or model.leaf == "majority", "it follows changes without scores of classes")
     n_codes = len(model._labels.ranks)
+    require(follower.watches == (model.leaf != "sketch"), "it watches classes of other leaves")
     rows, changes = follower.rows, follower.changes
     require(type(rows) is int and rows >= 0, "its follower counts rows wrongly")
     require(type(changes) is list and len(changes) <= MOST_KEPT, "its changes are not a list")
