@@ -17,7 +17,6 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from mist.adaptation.changes import Change, agreed
 from mist.adaptation.expectation import Expectation
-from mist.adaptation.follower import nbytes
 from mist.adaptation.next_label import PREDICT
 from mist.classifier import CheckedRows, MistClassifier
 from mist.engine.random import TREES, draw, resample
@@ -304,14 +303,24 @@ class MistForest(ClassifierMixin, Saveable, BaseEstimator):
         places = np.zeros(len(batch.X), dtype=np.intp)
         for rows in gen_batches(len(batch.X), self._rows_at_once()):
             part = batch.part(rows)
-            masses = self._masses
             with uninterrupted():
-                means, votes = mean_posterior(self._learn(part, predict=True))
-                for row in np.flatnonzero(votes == 0):
-                    before = part.part(slice(row))
-                    means[row] = self._frequencies(_added(masses, before))
-                places[rows] = self._with_features(means, part).argmax(axis=1)
+                places[rows] = self._learn_after(part).argmax(axis=1)
         return self.classes_[places]
+
+    def _learn_after(
+        self, part: CheckedRows, asked: Array | None = None, guesses: Array | None = None
+    ) -> Array:
+        """Learn rows, and return the class probabilities before each was learnt.
+
+        ``asked`` is below `PREDICT` for rows whose probabilities nobody needs; ``guesses`` as for
+        `mist.engine.row_loops.run`.
+        """
+        masses = self._masses
+        means, votes = mean_posterior(self._learn(part, predict=True, guesses=guesses))
+        silent = votes == 0 if asked is None else (votes == 0) & (asked >= PREDICT)
+        for row in np.flatnonzero(silent):
+            means[row] = self._frequencies(_added(masses, part.part(slice(row))))
+        return self._with_features(means, part)
 
     def learn_many(self, X: Any, y: Any, sample_weight: Any = None, *, classes: Any = None) -> Self:
         """Learn rows with named columns, which may appear, vanish and come in any order.
@@ -432,12 +441,9 @@ class MistForest(ClassifierMixin, Saveable, BaseEstimator):
             part = batch.part(rows)
             asked = expectation.asked(part.weights, every)
             with uninterrupted():
-                masses, guesses = self._masses, expectation.guesses(part.X, asked)
-                means, votes = mean_posterior(self._learn(part, predict=True, guesses=guesses))
-                for row in np.flatnonzero((votes == 0) & (asked >= PREDICT)):
-                    means[row] = self._frequencies(_added(masses, part.part(slice(row))))
+                means = self._learn_after(part, asked, expectation.guesses(part.X, asked))
                 models = np.zeros((1 + len(LIFETIMES), *means.shape))
-                models[0] = self._with_features(means, part)
+                models[0] = means
                 known = part.X, part.codes, part.weights
                 if self._restarted is not None:
                     self._restarted.learn(*known, self._labels.ranks, models[1:])
@@ -951,7 +957,7 @@ class MistForest(ClassifierMixin, Saveable, BaseEstimator):
         trees = getattr(self, "trees_", [])
         head = self._head.nbytes if trees and self._head is not None else 0
         if self._expectation is not None and self._restarted is not None:
-            head += nbytes(self._expectation.state) + self._restarted.nbytes
+            head += self._expectation.nbytes + self._restarted.nbytes
         return sum(tree.nbytes for tree in trees) + (self._masses.nbytes if trees else 0) + head
 
     def _of_trees(self, name: str) -> list[Any]:

@@ -200,11 +200,10 @@ def _end_block(common, code, a, work, factor):
         _covariance(common, a, factor)
         for j in range(a):
             common.difference[code, j] = common.total[code, j] / BLOCK - common.mean[code, j]
-            mine[j] = common.difference[code, j]
         common.found_at[code] = now
-        solve_half(factor, mine, a)
+        _write_difference(common, code, a, factor, mine)
         inflation = max(1.0, sums[_DIFFERED] / sums[_BLOCKS])
-        own = BLOCK * weight / (BLOCK + weight)
+        own = _weight_of(common, code)
         mine_squared = _dot(mine, mine, a)
         # A class that moves must not hide a shift for long.
         sums[_DIFFERED] += min(MOST_DIFFERED, own * mine_squared / a)
@@ -214,9 +213,7 @@ def _end_block(common, code, a, work, factor):
             age = now - common.found_at[other]
             if other == code or age > RECENT or common.found_at[other] <= common.changed_at[0]:
                 continue
-            for j in range(a):
-                theirs[j] = common.difference[other, j]
-            solve_half(factor, theirs, a)
+            _write_difference(common, other, a, factor, theirs)
             both, squared = _dot(mine, theirs, a), _dot(theirs, theirs, a)
             evidence = min(
                 own * (both - 0.5 * squared),
@@ -276,14 +273,20 @@ def _contradicted(common, code, partner, a, factor, mine, theirs):
     for other in range(common.weight.size):
         if other in (code, partner) or common.found_at[other] < since:
             continue
-        for j in range(a):
-            theirs[j] = common.difference[other, j]
-        solve_half(factor, theirs, a)
+        _write_difference(common, other, a, factor, theirs)
         if _dot(mine, theirs, a) < DIFFERS * math.sqrt(squared * _dot(theirs, theirs, a)):
             against += 1
         else:
             support += 1
     return 2 * against > support
+
+
+@exact
+def _write_difference(common, code, a, factor, out):
+    """Write what a class has found, in units of the covariance."""
+    for j in range(a):
+        out[j] = common.difference[code, j]
+    solve_half(factor, out, a)
 
 
 @exact

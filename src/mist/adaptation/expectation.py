@@ -9,7 +9,7 @@ import numpy as np
 from mist.adaptation import label_memory, next_label, recent_gaussians
 from mist.adaptation.laid_out import LaidOut
 from mist.engine.row_loops import NOT_ASKED
-from mist.engine.state import writable
+from mist.engine.state import bytes_of, writable
 
 Array = np.ndarray[Any, Any]
 
@@ -45,6 +45,11 @@ class Expectation(LaidOut):
     def n_codes(self) -> int:
         """Number of classes that it has arrays for."""
         return len(self.state.labels.count)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of its arrays."""
+        return bytes_of(self.state)
 
     def make_writable(self) -> None:
         """Replace read-only arrays by copies."""

@@ -12,11 +12,11 @@ from mist.adaptation.changes import CLASS_MOVED, COMMON_SHIFT, MOST_KEPT, Change
 from mist.adaptation.expectation import Expectation
 from mist.adaptation.laid_out import LaidOut
 from mist.engine.forget import forget_class
-from mist.engine.state import N_LEARNT, State, writable
+from mist.engine.state import N_LEARNT, State, bytes_of, writable
 
 Array = np.ndarray[Any, Any]
 
-__all__ = ["PERIOD", "Follower", "nbytes", "parts"]
+__all__ = ["PERIOD", "Follower", "parts"]
 
 PERIOD = 50
 """Rows between two looks for changes. They are counted from the first row learnt, so that the model
@@ -62,8 +62,8 @@ class Follower(LaidOut):
     @property
     def nbytes(self) -> int:
         """Bytes of all arrays."""
-        expectation = 0 if self.expectation is None else nbytes(self.expectation.state)
-        return nbytes((self.moved, self.common)) + expectation
+        expectation = 0 if self.expectation is None else self.expectation.nbytes
+        return bytes_of((self.moved, self.common)) + expectation
 
     def make_writable(self) -> None:
         """Replace read-only arrays by copies."""
@@ -220,10 +220,3 @@ def parts(weights: Array, rows: int, period: int) -> Iterator[slice]:
         if end > start:
             yield slice(start, end)
             start = end
-
-
-def nbytes(group: Any) -> int:
-    """Bytes of all arrays in nested tuples."""
-    if isinstance(group, np.ndarray):
-        return group.nbytes
-    return sum(nbytes(part) for part in group) if isinstance(group, tuple) else 0

@@ -125,12 +125,39 @@ def route(nodes, X, i):
 
 
 @inlined
-def _balance(mass, total):
+def _balance(tree, options, cell):
     """What turns the log prior of a class at a leaf into the log share of the class at the leaf.
 
-    The prior is log(mass + 1); with this term added it is log((mass + 0.5) / (total + 1)).
+    The prior is log(mass + 1); with this term added it is log((mass + 0.5) / (total + 1)). It is 0
+    unless classes are balanced.
     """
+    if not options.balanced:
+        return 0.0
+    mass, total = tree.cells.mass[cell], tree.totals[tree.cells.code[cell]]
     return math.log((mass + 0.5) / ((mass + 1.0) * (total + 1.0)))
+
+
+@inlined
+def _score_cell(
+    tree, observed, sketch, model, has_nan, binary, options, leaf, cell, X, i, work, need
+):
+    """Score of one cell; a lower bound if it is below ``need``."""
+    return score(
+        model,
+        tree,
+        observed,
+        sketch,
+        has_nan,
+        binary,
+        options,
+        leaf,
+        cell,
+        X,
+        i,
+        work,
+        _balance(tree, options, cell),
+        need,
+    )
 
 
 @inlined
@@ -172,38 +199,20 @@ def _score_leaf(
     if guess >= 0 and not prior_only:
         likely = find_cell(tree, leaf, guess)
     if likely >= 0:
-        extra = 0.0
-        if options.balanced:
-            extra = _balance(cells.mass[likely], tree.totals[guess])
-        need = score(
-            model,
-            tree,
-            observed,
-            sketch,
-            has_nan,
-            binary,
-            options,
-            leaf,
-            likely,
-            X,
-            i,
-            work,
-            extra,
-            need,
+        need = _score_cell(
+            tree, observed, sketch, model, has_nan, binary, options, leaf, likely, X, i, work, need
         )
         need -= slack + _NEARLY_TIED * 10
     while cell >= 0:
-        code, extra = cells.code[cell], 0.0
-        if options.balanced:
-            extra = _balance(cells.mass[cell], tree.totals[code])
+        code = cells.code[cell]
         if prior_only:
-            scores[n] = math.log(cells.mass[cell] + 1.0) + extra
+            scores[n] = math.log(cells.mass[cell] + 1.0) + _balance(tree, options, cell)
         else:
-            scores[n] = score(
-                model,
+            scores[n] = _score_cell(
                 tree,
                 observed,
                 sketch,
+                model,
                 has_nan,
                 binary,
                 options,
@@ -212,7 +221,6 @@ def _score_leaf(
                 X,
                 i,
                 work,
-                extra,
                 need,
             )
             # A little below, so that scores that nearly tie with the best are exact.

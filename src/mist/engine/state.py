@@ -278,7 +278,7 @@ class State:
     @property
     def nbytes(self) -> int:
         """Bytes of all arrays."""
-        return sum(array.nbytes for array in _arrays(self))
+        return bytes_of(self)
 
     @property
     def binary(self) -> bool | None:
@@ -303,6 +303,11 @@ def writable(group: Any) -> Any:
     if isinstance(group, dict):
         return {key: writable(part) for key, part in group.items()}
     return group
+
+
+def bytes_of(group: Any) -> int:
+    """Bytes of all arrays in nested tuples, dicts and states."""
+    return sum(array.nbytes for array in _arrays(group))
 
 
 def _arrays(group: Any) -> list[np.ndarray]:
