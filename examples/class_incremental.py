@@ -61,4 +61,4 @@ model = make("mist")
 for first in range(0, 10, 2):
     rows = np.isin(data.y, [first, first + 1])
     model.partial_fit(data.X[rows], data.y[rows])
-    print(model.classes_, f"{model.nbytes / 1024:.0f} KB")
+    print(model.classes_, f"{model.nbytes / 1e6:.1f} MB")

@@ -254,6 +254,7 @@ class Cell:
         self.steps = 0  # rows learnt here, whatever their weight
         self.fw, self.mean, self.m2 = [0.0] * d, [0.0] * d, [0.0] * d
         self.prec = [0.0] * d  # 1 / variance (numeric) or the probability of a one (categorical)
+        self.zero = [0.0] * d  # the probability of a zero (categorical): 1 - prec has fewer digits
         self.products = [[0.0] * d for _ in range(d)]  # of deviations, joint inheritance only
         self.sketch: Sketch | None = None
 
@@ -440,6 +441,7 @@ class NaiveMist:
             fw = cell.fw[j]
             if j >= self.n_numeric:
                 cell.prec[j] = (cell.mean[j] * fw + 1.0) / (fw + 2.0)
+                cell.zero[j] = ((1.0 - cell.mean[j]) * fw + 1.0) / (fw + 2.0)
             elif fw > 0.0:
                 pooled, prior = leaf.spread[j] / leaf.observed[j], self.variance_prior
                 var = (cell.m2[j] + prior * pooled) / (fw + prior) + 1e-9 * self.run_var(j)
@@ -755,7 +757,7 @@ class NaiveMist:
                     if math.isnan(x[j]):
                         continue
                     if j >= self.n_numeric:  # lines 4-6
-                        score += math.log(cell.prec[j] if x[j] == 1.0 else 1.0 - cell.prec[j])
+                        score += math.log(cell.prec[j] if x[j] == 1.0 else cell.zero[j])
                     elif self.leaf == "gaussian":
                         score += self.gaussian_term(cell, j, x[j])
                     else:

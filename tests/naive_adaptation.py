@@ -180,7 +180,10 @@ class NaiveRecent:
             turn = len(self.rows) % self.d
             self.weights = [each * faded for each in self.weights]
             self.ridge = self.ridge * faded
-            self.ridge[turn] += self.d**2 * (1.0 - faded) * ridge[turn]
+            if self.d > 100 or faded**self.d < 0.01:
+                self.ridge += self.d * (1.0 - faded) * ridge
+            else:
+                self.ridge[turn] += self.d**2 * (1.0 - faded) * ridge[turn]
         self.rows.append(x)
         self.weights.append(w)
 

@@ -27,7 +27,7 @@ def widen(twin: NaiveMist, n_more: int) -> None:
     twin.n_numeric, twin.d = at + n_more, old + n_more
     nothing = [0.0] * n_more
     for cell in cells_of(twin):
-        for values in (cell.fw, cell.mean, cell.m2, cell.prec, *cell.products):
+        for values in (cell.fw, cell.mean, cell.m2, cell.prec, cell.zero, *cell.products):
             values[at:at] = nothing
         cell.products[at:at] = [[0.0] * twin.d for _ in nothing]
         if cell.sketch is None:

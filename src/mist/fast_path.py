@@ -21,6 +21,7 @@ from mist.engine.leafmodel import LeafModel, kind_of
 from mist.engine.row_loops import DONE, FULL_CELLS, FULL_ITEMS
 from mist.engine.single_row import UNSURE, decode_status, learner, predictor
 from mist.fitted import FittedTree
+from mist.limits import LARGEST_WEIGHT
 
 Array = np.ndarray[Any, Any]
 
@@ -99,6 +100,8 @@ class PlainRows:
     def code(self, x: Any, y: Any, weight: Any) -> int | None:
         """Return the class code of a known label, None if the row needs the slow path."""
         if type(weight) is not float or type(y) not in _LABELS:
+            return None
+        if not 0.0 < weight <= LARGEST_WEIGHT:
             return None
         if type(x) is dict and not self.keyed:  # this row gives the model its names
             return None

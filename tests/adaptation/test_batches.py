@@ -1,5 +1,7 @@
 """A model that follows its stream does not depend on how the rows come."""
 
+import math
+
 import numpy as np
 import pytest
 
@@ -122,3 +124,19 @@ def test_duplicated_rows():
     same = MistClassifier("gaussian").partial_fit(np.ones((300, 2)), np.arange(300) % 3)
     np.testing.assert_allclose(same.predict_proba(np.ones((1, 2)), next_in_stream=True).sum(), 1.0)
     assert same.changes_ == []
+
+
+@pytest.mark.parametrize("adapt", ["stream", "classes", None])
+@pytest.mark.parametrize("weight", [-1.0, math.nan, math.inf, 2.0**31 + 1])
+def test_a_single_row_of_a_bad_weight_is_refused(adapt, weight):
+    X, y = eventful()
+    model = learnt("gaussian", adapt, X[:40], y[:40], [])
+    model.learn_one(X[40], y[40])
+    before = everything(model)
+    with pytest.raises(ValueError, match="sample_weight"):
+        model.learn_one(X[41], y[41], weight)
+    assert everything(model) == before
+    model.learn_one(X[41], y[41], 0.0)
+    assert everything(model) == before
+    model.learn_one(X[41], y[41], 1.0)
+    assert everything(model) == everything(learnt("gaussian", adapt, X[:42], y[:42], []))

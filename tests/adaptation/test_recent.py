@@ -42,10 +42,12 @@ def rows(seed, n, d, holes):
 
 
 @pytest.mark.parametrize("d", [1, 2, 5, 101])
-@pytest.mark.parametrize("kind", ["plain", "missing", "weights"])
+@pytest.mark.parametrize("kind", ["plain", "missing", "weights", "heavy"])
 def test_against_explicit_matrices(d, kind):
     X, codes, rng = rows(d, 60, d, 0.2 * (kind == "missing"))
-    weights = rng.choice([0.5, 1.0, 3.0], 60) if kind == "weights" else np.ones(60)
+    weights = np.ones(60)
+    if kind in ("weights", "heavy"):
+        weights = rng.choice([0.5, 1.0, 3.0] if kind == "weights" else [1.0, 40.0, 2.0**20], 60)
     recent, naive = learnt(X, codes, weights), NaiveRecents(d)
     for x, code, w in zip(X, codes.tolist(), weights, strict=True):
         naive.learn(code, x, float(w))
@@ -155,3 +157,29 @@ def test_a_column_that_begins_to_vary():
         for each, Y in ((recent, X), (other, X * scale))
     ]
     np.testing.assert_allclose(gaps[0], gaps[1], rtol=1e-6)
+
+
+def test_merging_after_a_row_of_the_largest_weight():
+    X, codes, rng = rows(4, 12, 5, 0.0)
+    weights = rng.choice([1.0, 7.0, 2.0**31], 12)
+    weights[5] = 2.0**31
+    mine, theirs = learnt(X, codes, weights), learnt(X[::-1], codes[::-1], weights[::-1])
+    at = np.tril_indices(5)
+
+    def products(recent, code, memory):
+        low = np.zeros((5, 5))
+        low[at] = recent.factor[code, memory]
+        return low @ low.T
+
+    wanted = np.array(
+        [[products(r, c, m) for c in range(3) for m in range(2)] for r in (mine, theirs)]
+    )
+    weight, mean = np.array([mine.weight, theirs.weight]), np.array([mine.mean, theirs.mean])
+    recent_gaussians.merge(mine, theirs, np.arange(3))
+    for k, (code, memory) in enumerate((c, m) for c in range(3) for m in range(2)):
+        n, away = weight[:, code, memory], np.diff(mean[:, code, memory], axis=0)[0]
+        between = np.outer(away, away) * n.prod() / n.sum()
+        np.testing.assert_allclose(
+            products(mine, code, memory), wanted[:, k].sum(axis=0) + between, rtol=1e-9, atol=1e-9
+        )
+    assert np.isfinite(mine.constant).all()

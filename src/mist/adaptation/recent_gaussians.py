@@ -158,7 +158,7 @@ def learn(recent, code, X, i, w, ridge, v):
                 factor[j * (j + 1) // 2 + j if full else j] = math.sqrt(d * ridge[j])
             _write_constant(recent, code, m, d, full)
             continue
-        decay = recent.decay[m] ** w
+        decay = max(recent.decay[m] ** w, 1e-30)  # a heavy row must not leave a factor of zeros
         before = recent.weight[code, m] * decay
         after = before + w
         root = math.sqrt(before * w / after)
@@ -172,17 +172,21 @@ def learn(recent, code, X, i, w, ridge, v):
         shrink = math.sqrt(decay)
         for k in range(factor.size):
             factor[k] *= shrink
-        # The part of the ridge that was lost, summed over d rows, in one column.
-        lost = d * d * (1.0 - decay) * ridge[turn]
-        if full:
-            add_outer(factor, v, d)
-            v[:] = 0.0
-            v[turn] = math.sqrt(lost)
-            add_outer(factor, v, d)
-        else:
+        lost = d * (1.0 - decay)  # of the ridge, in each column
+        if not full:
             for j in range(d):
-                factor[j] = math.sqrt(factor[j] * factor[j] + v[j] * v[j])
-            factor[turn] = math.sqrt(factor[turn] * factor[turn] + lost)
+                factor[j] = math.sqrt(factor[j] * factor[j] + v[j] * v[j] + lost * ridge[j])
+        else:
+            add_outer(factor, v, d)
+            if decay**d < 0.01:  # a heavy row: the next turn of a column may be too late
+                for j in range(d):
+                    v[:] = 0.0
+                    v[j] = math.sqrt(lost * ridge[j])
+                    add_outer(factor, v, d)
+            else:  # what was lost over d rows, in one column
+                v[:] = 0.0
+                v[turn] = math.sqrt(d * lost * ridge[turn])
+                add_outer(factor, v, d)
         _write_constant(recent, code, m, d, full)
     recent.rows[code] += 1
 
@@ -294,13 +298,12 @@ def _merge_one(
     between = away * math.sqrt(mine * more / (mine + more))
     d = len(away)
     if recent.factor.shape[2] == packed_size(d):
-        rows, columns = np.tril_indices(d)
-        low = np.zeros((2, d, d))
-        low[0][rows, columns] = recent.factor[code, m]
-        low[1][rows, columns] = other.factor[theirs, m]
         # The ridge is in both; the surplus ages with the rows that come.
-        total = low[0] @ low[0].T + low[1] @ low[1].T + np.outer(between, between)
-        recent.factor[code, m] = np.linalg.cholesky(total)[rows, columns]
+        rows, columns = np.tril_indices(d)
+        low = np.zeros((d, d))
+        low[columns, rows] = other.factor[theirs, m]
+        for column in (*low, between):
+            add_outer(recent.factor[code, m], column, d)
     else:
         squares = recent.factor[code, m] ** 2 + other.factor[theirs, m] ** 2 + between**2
         recent.factor[code, m] = np.sqrt(squares)
