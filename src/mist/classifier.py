@@ -293,9 +293,10 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
     tree_ : TreeView
         The nodes.
     split_log_ : list of Split
-        Splits in order of time.
+        Splits of the tree in order of time.
     changes_ : list of Change
-        Classes that moved and shifts of all classes, in order of time; the last 1,000.
+        Classes that moved, shifts of all classes and splits taken back since, in order of time; the
+        last 1,000.
     feature_importances_ : ndarray of float64, shape (n_features_in_,)
         Share of each column in the total gain of the splits.
 
@@ -913,7 +914,7 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
             of_tree = np.empty(len(X), np.int64)
             self._learn_rows(framed, of_tree, shares, expectation.guesses(X, asked))
             expectation.learn(X, codes, weights, asked, ranks, shares[None], out, answers)
-        follower.look(self._state, framed.X, codes, weights)
+        follower.look(self._state, framed.X, codes, weights, self._splits)
 
     def _learn_rows(
         self,
@@ -1568,13 +1569,16 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
 
     @property
     def split_log_(self) -> list[Split]:
-        """Splits in order of time."""
+        """Splits of the tree in order of time; those that were taken back are not among them."""
         self._fitted()
         return list(self._splits)
 
     @property
     def changes_(self) -> list[Change]:
-        """Classes that moved and shifts of all classes, in order of time; the last 1,000.
+        """Classes that moved, shifts of all classes and splits taken back, in order of time.
+
+        At most 1,000, the last ones. A split is taken back if it no longer separates the classes
+        after some have moved; its two sides are merged, so that no class is lost.
 
         Examples
         --------

@@ -40,6 +40,7 @@ class FollowingPath:
         self.plain = PlainRows(model)
         self.checked = checked and model._rule.split_test != "eprocess"
         self.state, self.rule, self.follower = model._state, model._rule, follower
+        self.log = model._splits
         n_labels = len(model.classes_)
         # Scratch arrays of `learn`, which one thread runs at a time.
         self.row, self.weights = np.empty((1, self.plain.n)), np.empty(1)
@@ -91,7 +92,7 @@ class FollowingPath:
             expectation.learn(
                 self.row, *known, self.asked, ranks, self.shares, self.out, self.answers
             )
-        follower.look(state, X, *known)
+        follower.look(state, X, *known, self.log, splits)
         return True
 
     def predict(self, x: Any) -> Any:

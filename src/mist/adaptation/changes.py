@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from statistics import median
 from typing import Any, NamedTuple
 
-__all__ = ["CLASS_MOVED", "COMMON_SHIFT", "MOST_KEPT", "Change", "agreed"]
+__all__ = ["CLASS_MOVED", "COMMON_SHIFT", "CUT_BACK", "MOST_KEPT", "Change", "agreed"]
 
 CLASS_MOVED = "class moved"
 COMMON_SHIFT = "common shift"
+CUT_BACK = "cut back"
 
 MOST_KEPT = 1000
 """Changes that a model keeps: the last ones."""
@@ -22,13 +23,13 @@ class Change(NamedTuple):
     ----------
     row : int
         Rows that the model had learnt when it found the change.
-    kind : {"class moved", "common shift"}
-        What changed.
+    kind : {"class moved", "common shift", "cut back"}
+        What changed. "cut back": splits that no longer separated the classes were taken back.
     label : object or None
-        The class that moved; None for a common shift.
+        The class that moved, else None.
     size : float or None
-        Length of the common shift, in standard deviations within classes (Mahalanobis); None for a
-        class.
+        Length of the common shift, in standard deviations within classes (Mahalanobis); number of
+        splits that were taken back; None for a class.
     """
 
     row: int
@@ -41,7 +42,9 @@ _TOGETHER = 500
 
 
 def agreed(found: Sequence[Sequence[Change]]) -> list[Change]:
-    """Changes that more than half of several models have found within 500 rows.
+    """Changes of the stream that more than half of several models have found within 500 rows.
+
+    Splits that a tree has taken back are its own affair.
 
     Parameters
     ----------
@@ -60,7 +63,12 @@ def agreed(found: Sequence[Sequence[Change]]) -> list[Change]:
     [Change(row=100, kind='class moved', label='a', size=None)]
     """
     every = sorted(
-        ((change.row, number, change) for number, each in enumerate(found) for change in each),
+        (
+            (change.row, number, change)
+            for number, each in enumerate(found)
+            for change in each
+            if change.kind != CUT_BACK
+        ),
         key=lambda entry: entry[:2],
     )
     out: list[Change] = []

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from mist.adaptation import common_shift, moved_classes
-from mist.adaptation.changes import CLASS_MOVED, COMMON_SHIFT, MOST_KEPT, Change
+from mist.adaptation.changes import CLASS_MOVED, COMMON_SHIFT, CUT_BACK, MOST_KEPT, Change
 from mist.adaptation.expectation import Expectation
 from mist.adaptation.laid_out import LaidOut
+from mist.engine.cut_back import cut_back, splits_of_one, useless_splits
 from mist.engine.forget import forget_class
+from mist.engine.growth import Split
+from mist.engine.inheritance import n_splits
 from mist.engine.state import N_LEARNT, State, bytes_of, writable
 
 Array = np.ndarray[Any, Any]
@@ -21,6 +24,9 @@ __all__ = ["PERIOD", "Follower", "parts"]
 PERIOD = 50
 """Rows between two looks for changes. They are counted from the first row learnt, so that the model
 does not depend on how the rows come in batches."""
+
+SETTLED = 1000
+"""Rows after which a class that has moved is known well enough at its new place to judge splits."""
 
 
 class Follower(LaidOut):
@@ -106,7 +112,9 @@ class Follower(LaidOut):
         """Divide rows to learn where changes are looked for."""
         return parts(weights, self.rows, PERIOD)
 
-    def look(self, state: State, X: Array, codes: Array, weights: Array) -> None:
+    def look(
+        self, state: State, X: Array, codes: Array, weights: Array, *logs: list[Split]
+    ) -> None:
         """Look for changes in rows that the tree has just learnt, where that is due.
 
         Parameters
@@ -117,6 +125,9 @@ class Follower(LaidOut):
             The rows as the tree learnt them, without the common shift.
         codes, weights : ndarray
             As for `mist.engine.row_loops.run`.
+        *logs : list of Split
+            Splits of the tree; those that are taken back are removed, the others get the new
+            numbers of their nodes.
         """
         self.rows += int(np.count_nonzero(weights))
         if state.conformity is None:
@@ -131,9 +142,10 @@ class Follower(LaidOut):
             # Scores before the shift say nothing of the classes after it.
             moved_classes.start_over(self.moved, state.conformity)
         elif self.watches:
-            self._decide(state)
+            self._decide(state, logs)
+            self._take_back_useless(state, logs)
 
-    def _decide(self, state: State) -> None:
+    def _decide(self, state: State, logs: Sequence[list[Split]]) -> None:
         """Let the tree forget classes that have moved, once nothing speaks for a common shift.
 
         After an alarm the class first completes a block of rows. Until then it may turn out that
@@ -147,9 +159,33 @@ class Follower(LaidOut):
         for code in np.flatnonzero(moved.alarm).tolist():
             if common.weight[code] > moved.rows[code] or not searches:
                 self._note(CLASS_MOVED, code, None)
+                # A leaf cannot forget its only class.
+                self._take_back(state, splits_of_one(state, code), logs)
                 forget_class(state, code)
                 moved_classes.start_over(moved, state.conformity, code)
                 common_shift.forget_class(common, code)
+
+    def _take_back_useless(self, state: State, logs: Sequence[list[Split]]) -> None:
+        """Take back splits that no longer help, some time after classes have moved."""
+        if self.rows % SETTLED:
+            return
+        age = [self.rows - change.row for change in self.changes if change.kind == CLASS_MOVED]
+        if any(SETTLED <= each < 2 * SETTLED for each in age):
+            self._take_back(state, useless_splits(state), logs)
+
+    def _take_back(self, state: State, cut: list[int], logs: Sequence[list[Split]]) -> None:
+        if not cut:
+            return
+        before = n_splits(state)
+        number = cut_back(state, cut)
+        self._note(CUT_BACK, None, float(before - n_splits(state)))
+        inner = state.tree.nodes.feature >= 0
+        for log in logs:
+            log[:] = [
+                split._replace(node=int(number[split.node]))
+                for split in log
+                if number[split.node] >= 0 and inner[number[split.node]]
+            ]
 
     def _note(self, kind: str, code: int | None, size: float | None) -> None:
         self.changes.append(Change(self.rows, kind, code, size))

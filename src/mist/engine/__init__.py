@@ -40,6 +40,7 @@ Each module imports only modules above it in this table.
 ``leaf_copy``           leaves copied from one tree to another
 ``fork``                a tree without the contents of its leaves
 ``merge``               two trees merged
+``cut_back``            a leaf in place of a subtree
 ``betting``             a betting martingale
 ``candidate_splits``    candidate splits that learn before the leaf is split
 ``growth``              learning with split attempts between the runs of the loop

@@ -64,6 +64,9 @@ def _remove(state: State, leaf: int, cell: int) -> None:
         return
     kept = leaf_cells(tree, leaf)
     leaves.weight[leaf] = tree.cells.weight[kept].sum()
+    # The rows of the class are no evidence for a split any more.
+    leaves.weight_seen[leaf] = tree.cells.count[kept].sum()
+    leaves.tried[leaf] = int(leaves.weight_seen[leaf] // state.options.grace_period)
     tree.spread[leaf] = tree.stats[kept, M2].sum(axis=0)
     if state.observed is not None:
         state.observed.leaf[leaf] = state.observed.cell[kept].sum(axis=0)

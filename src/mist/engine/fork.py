@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from mist.engine.capacity import new_state
@@ -53,8 +55,8 @@ def renumber(state: State, number: int, learnt: int = 0) -> None:
     state.options = state.options._replace(seed=seed)
 
 
-def bare(state: State, options: Options) -> State:
-    """A tree with the same splits that has learnt nothing.
+def bare(state: State, options: Options, nodes: Any = None) -> State:
+    """A tree with the same splits, or with other nodes, that has learnt nothing.
 
     Parameters
     ----------
@@ -62,6 +64,8 @@ def bare(state: State, options: Options) -> State:
         The model; unchanged.
     options : Options
         Those of the new tree: of the same columns and kind.
+    nodes : records NODE or None
+        Nodes in place of those of the model.
 
     Returns
     -------
@@ -70,18 +74,21 @@ def bare(state: State, options: Options) -> State:
     """
     size = None if state.sketch is None else int(state.sketch.plan[CAPS, 0])
     out = new_state(state.n_features, options, size, kind_of(state.model))
-    n, n_leaves = (int(state.tree.counters[i]) for i in (N_NODES, N_LEAVES))
+    nodes = (state.tree.nodes[: state.tree.counters[N_NODES]] if nodes is None else nodes).copy()
+    leaf_nodes = np.flatnonzero(nodes.leaf >= 0)
+    leaf_nodes = leaf_nodes[np.argsort(nodes.leaf[leaf_nodes])]
+    n_leaves = len(leaf_nodes)
     out.tree = out.tree._replace(
-        nodes=state.tree.nodes[:n].copy(),
+        nodes=nodes,
         leaves=new_records(n_leaves, LEAF),
         spread=np.zeros((n_leaves, state.n_features)),
         totals=np.zeros_like(state.tree.totals),
     )
     kind_of(out.model).reserve_leaves(out, n_leaves)
-    out.tree.counters[[N_NODES, N_LEAVES]] = n, n_leaves
-    out.tree.nodes.mass[:] = 0.0
+    out.tree.counters[[N_NODES, N_LEAVES]] = len(nodes), n_leaves
+    nodes.mass[:] = 0.0
     # Leaves keep their indices, so that forks are merged leaf by leaf.
-    for leaf, node in enumerate(state.tree.leaves.node[:n_leaves].tolist()):
+    for leaf, node in enumerate(leaf_nodes.tolist()):
         clear_leaf(out.tree, leaf, node, 0)
         kind_of(out.model).reset_leaf(out, leaf)
     if state.conformity is not None:

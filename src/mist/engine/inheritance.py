@@ -247,5 +247,5 @@ def _sketch_means(
 
 
 def n_splits(state: State) -> int:
-    """Number of splits made so far."""
+    """Number of splits of the tree."""
     return (int(state.tree.counters[N_NODES]) - 1) // 2

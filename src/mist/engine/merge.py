@@ -108,7 +108,7 @@ def _merge(state: State, other: State, codes: Array, inheritance: str) -> None:
         if other.tree.leaves.prior_only[leaf] or other.tree.leaves.first[leaf] < 0:
             continue
         if alike:
-            _merge_leaf(state, leaf, other, leaf, codes)
+            merge_leaf(state, leaf, other, leaf, codes)
         else:
             part, region = one_leaf_state(other, leaf), _region(other, leaf)
             # A leaf of a fork is sent with what it has learnt, without the shares it began with.
@@ -153,7 +153,7 @@ def _add_shared(state: State, other: State, codes: Array) -> None:
         tree.counters[EPOCH] += 1
 
 
-def _merge_leaf(state: State, leaf: int, other: State, other_leaf: int, codes: Array) -> None:
+def merge_leaf(state: State, leaf: int, other: State, other_leaf: int, codes: Array) -> None:
     """Add to a leaf all that a leaf of another tree holds."""
     # As at the first row of a prior-only leaf, the masses of the parent go.
     if state.tree.leaves.prior_only[leaf]:
@@ -224,7 +224,7 @@ def _send(
     nodes = state.tree.nodes
     feature, v = int(nodes.feature[node]), float(nodes.threshold[node])
     if feature < 0:
-        _merge_leaf(state, int(nodes.leaf[node]), part, 0, codes)
+        merge_leaf(state, int(nodes.leaf[node]), part, 0, codes)
         return
     low, high = region
     if high[feature] <= v:

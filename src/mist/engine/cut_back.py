@@ -1,0 +1,201 @@
+"""Cutting back: a leaf in place of a subtree, with what the leaves of the subtree held.
+
+It is the reverse of inheritance: the statistics of each class are merged, so no class is lost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import fields
+from typing import Any
+
+import numpy as np
+
+from mist.engine.capacity import reserve_observed
+from mist.engine.conformity import count_masses
+from mist.engine.fork import bare
+from mist.engine.leaf_copy import copy_leaf
+from mist.engine.leafmodel import kind_of
+from mist.engine.merge import merge_leaf
+from mist.engine.state import (
+    EPOCH,
+    N_CONSTANT,
+    N_LEARNT,
+    N_LEAVES,
+    N_NODES,
+    State,
+    leaf_cells,
+)
+
+Array = np.ndarray[Any, Any]
+_Masses = dict[int, float]
+
+LEAST_GAIN = 0.05
+"""A split is useless if its Gini gain is at most this share of the impurity of its node, or of 1
+minus that, whichever is less. With K equal classes no gain exceeds 1 / K, with a rare class none
+exceeds the impurity. Chosen on development seeds."""
+
+_OF_AN_UNCHANGED_LEAF = ("tried", "best", "second", "best_at", "second_at")
+
+
+def useless_splits(state: State) -> list[int]:
+    """Nodes whose subtrees hardly separate the classes any more.
+
+    A split is judged by the class masses of its two sides, inherited ones included: a split that
+    separates absent classes stays.
+
+    Parameters
+    ----------
+    state : State
+        The model.
+
+    Returns
+    -------
+    list of int
+        Inner nodes, none of them below another one.
+    """
+
+    def useless(left: _Masses, right: _Masses) -> bool:
+        both = _sum(left, right)
+        total, before = sum(both.values()), _impurity(both)
+        gain = before - _impurity(left) - _impurity(right)
+        return gain <= LEAST_GAIN * min(before, total - before)
+
+    return _from_below(state, useless)
+
+
+def splits_of_one(state: State, code: int) -> list[int]:
+    """Nodes with a side that holds one class alone, and nothing but leaves below.
+
+    Parameters
+    ----------
+    state : State
+        The model.
+    code : int
+        Code of the class.
+
+    Returns
+    -------
+    list of int
+        Inner nodes, none of them below another one.
+    """
+    return _from_below(state, lambda left, right: {code} in (set(left), set(right)))
+
+
+def _from_below(state: State, useless: Callable[[_Masses, _Masses], bool]) -> list[int]:
+    """Nodes to cut back, if a split is judged once both its sides are leaves or to become leaves.
+
+    ``useless`` judges it by the class masses of its sides, by class code.
+    """
+    tree, nodes = state.tree, state.tree.nodes
+    leaflike: dict[int, _Masses] = {}
+    found: list[int] = []
+    # Children have larger numbers than their parents.
+    for node in reversed(range(int(tree.counters[N_NODES]))):
+        leaf = int(nodes.leaf[node])
+        if leaf >= 0:
+            # A prior-only leaf has masses of its parent, not of its side.
+            if not tree.leaves.prior_only[leaf]:
+                cells = leaf_cells(tree, leaf)
+                codes, masses = tree.cells.code[cells].tolist(), tree.cells.mass[cells].tolist()
+                leaflike[node] = dict(zip(codes, masses, strict=True))
+            continue
+        left, right = int(nodes.left[node]), int(nodes.right[node])
+        if left in leaflike and right in leaflike and useless(leaflike[left], leaflike[right]):
+            leaflike[node] = _sum(leaflike[left], leaflike[right])
+            found = [node, *(other for other in found if other not in (left, right))]
+    return found
+
+
+def _sum(left: _Masses, right: _Masses) -> _Masses:
+    return {code: left.get(code, 0.0) + right.get(code, 0.0) for code in {**left, **right}}
+
+
+def _impurity(masses: _Masses) -> float:
+    """Gini impurity times the total mass."""
+    total = sum(masses.values())
+    return total - sum(mass * mass for mass in masses.values()) / total if total > 0.0 else 0.0
+
+
+def cut_back(state: State, cut: list[int]) -> Array:
+    """Replace subtrees by leaves, which hold what the leaves below held; the rest stays.
+
+    Parameters
+    ----------
+    state : State
+        The model; changed in place.
+    cut : list of int
+        Inner nodes, none of them below another one.
+
+    Returns
+    -------
+    ndarray of int64, shape (nodes before,)
+        The new number of each node that is still there; -1 for the others.
+    """
+    old = state.tree
+    nodes, number, leaf_of = _pruned(old.nodes[: old.counters[N_NODES]], cut)
+    with state.changing():
+        out = bare(state, state.options, nodes)
+        kind_of(out.model).copy_settings(out, state)
+        out.tree.nodes.mass[:] = nodes["mass"]
+        out.tree.scale[:] = old.scale
+        out.tree.totals[:] = old.totals
+        kept = [EPOCH, N_CONSTANT, N_LEARNT]
+        out.tree.counters[kept] = old.counters[kept]
+        if state.observed is not None:
+            reserve_observed(out)
+            assert out.observed is not None
+            out.observed.scale[:] = state.observed.scale
+        codes = np.arange(len(old.cells))
+        taken = np.bincount(leaf_of, minlength=int(out.tree.counters[N_LEAVES]))
+        filled = np.zeros(len(taken), dtype=bool)
+        for leaf, slot in enumerate(leaf_of.tolist()):
+            if not filled[slot]:
+                copy_leaf(state, leaf, out, slot, with_proposals=bool(taken[slot] == 1))
+            elif not old.leaves.prior_only[leaf]:
+                merge_leaf(out, slot, state, leaf, codes)
+            filled[slot] = True
+            if taken[slot] == 1:
+                for name in _OF_AN_UNCHANGED_LEAF:
+                    out.tree.leaves[name][slot] = old.leaves[name][leaf]
+        for slot in np.flatnonzero(taken > 1).tolist():
+            rows = float(out.tree.leaves.weight_seen[slot])
+            out.tree.leaves.tried[slot] = int(rows // state.options.grace_period)
+            kind_of(out.model).refresh(out, slot)
+        out.candidate_splits = {
+            int(leaf_of[leaf]): batch
+            for leaf, batch in state.candidate_splits.items()
+            if taken[leaf_of[leaf]] == 1
+        }
+        out.conformity, out.screen = state.conformity, state.screen
+        for part in fields(State):
+            setattr(state, part.name, getattr(out, part.name))
+        if state.conformity is not None:
+            count_masses(state.tree, state.conformity.held)
+    return number
+
+
+def _pruned(nodes: Any, cut: list[int]) -> tuple[Any, Array, Array]:
+    """The nodes that stay, the new number of each old node, and the new leaf of each old leaf."""
+    n = len(nodes)
+    top = np.full(n, -1)  # the node of `cut` that a node is, or is below
+    top[cut] = cut
+    for node in np.flatnonzero(nodes.feature >= 0).tolist():
+        if top[node] >= 0:
+            top[[nodes.left[node], nodes.right[node]]] = top[node]
+    stays = (top < 0) | (top == np.arange(n))
+    number = np.where(stays, np.cumsum(stays) - 1, -1)
+    out = nodes[stays]
+    for name in ("feature", "left", "right"):
+        out[name][number[cut]] = -1
+    inner = out.feature >= 0
+    for side in (out.left, out.right):
+        side[inner] = number[side[inner]]
+    # Leaves keep their order: a new one takes the place of the first below it.
+    olds = np.flatnonzero(nodes.leaf >= 0)
+    olds = olds[np.argsort(nodes.leaf[olds])]
+    homes = number[np.where(top[olds] >= 0, top[olds], olds)]
+    places, first = np.unique(homes, return_index=True)
+    out.leaf[:] = -1
+    out.leaf[places[np.argsort(first)]] = np.arange(len(places))
+    return out, number, out.leaf[homes]
