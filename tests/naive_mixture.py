@@ -442,7 +442,9 @@ class NaiveMixtureLeaf:
         W = np.outer(rest, rest) * c.within() + np.outer(root, root) * self.P
         S = W if len(c.components) == 1 else covariance(k.own.M + a * W, e + a)
         S = S + np.diag(np.where(np.diag(S) == 0, self.spare, 0.0))
-        return Density.of(S, k.chances, e)
+        # A new row about the mean of e rows.
+        unsure = np.sqrt(1 + 1 / np.maximum(e, 1.0))
+        return Density.of(S * np.outer(unsure, unsure), k.chances, e)
 
     # --- answering ---------------------------------------------------------------------------
 

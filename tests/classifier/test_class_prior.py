@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from mist import MistClassifier
 from mist.datasets import make_gaussian_classes
 from mist.engine.state import leaf_cells
 from published import paper_tree
@@ -29,7 +30,7 @@ def by_hand(model, X, totals):
         for cell in leaf_cells(tree, tree.nodes.leaf[node]):
             column, weight = columns[tree.cells.code[cell]], tree.cells.weight[cell]
             out[i, column] = counts[i, column] * (weight + 0.5) / (weight + 1)
-    out /= totals + 1
+    out /= totals + 11
     return out / out.sum(axis=1, keepdims=True)
 
 
@@ -59,6 +60,30 @@ def test_rare_classes_are_recognised_more_often():
     by_counts = paper_tree().fit(X, y).predict(X)[rare] == 2
     balanced = paper_tree(class_prior="balanced").fit(X, y).predict(X)[rare] == 2
     assert balanced.mean() > by_counts.mean()
+
+
+@pytest.mark.parametrize("leaf", ["mixture", "full", "gaussian"])
+@pytest.mark.parametrize("n_typos", [1, 10])
+def test_mistyped_labels_take_little_from_a_class(leaf, n_typos):
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 3, 3000)
+    centres = np.array([[0.0, 0.0], [4.0, 0.0], [0.0, 4.0]])
+    names = np.array(["pump", "fan", "valve"], dtype=object)[y]
+    for number, row in enumerate(np.flatnonzero(y == 0)[-n_typos:]):
+        names[row] = f"pmup {number}"
+    model = MistClassifier(leaf).fit(rng.normal(centres[y], 1.0), names.astype(str))
+    found = model.predict(rng.normal(centres[np.zeros(2000, int)], 1.0)) == "pump"
+    assert found.mean() > 0.9
+
+
+def test_new_classes_are_answered_from_their_first_row():
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 3, 3000)
+    centres = np.array([[0.0, 0.0], [4.0, 0.0], [0.0, 4.0], [6.0, 6.0]])
+    model = MistClassifier().fit(rng.normal(centres[y], 1.0), y)
+    model.learn_one(centres[3], 3)
+    rows = rng.normal(centres[np.full(2000, 3)], 1.0)
+    assert (model.predict(rows) == 3).mean() > 0.95
 
 
 def test_it_cannot_change_while_the_model_learns():

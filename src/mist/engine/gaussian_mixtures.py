@@ -423,9 +423,18 @@ def _unpooled(mixture, leaf, at, v, component, alone, n, prior):
     return v if v > 0.0 else -mixture.pooled[leaf, at]
 
 
+@inlined
+def _unsure(n):
+    """Variance of a new row about the mean of n rows, in units of the variance of a row."""
+    return 1.0 + 1.0 / max(n, 1.0)
+
+
 @exact
 def _refresh_predictor(mixture, observed, leaf, cell, component, work):
-    """Renew the factor for predictions."""
+    """Renew the factor for predictions.
+
+    The mean of n rows is known up to an n-th part of the covariance, which is added.
+    """
     own, a = mixture.own, mixture.growth.n_numeric
     within, S = work[0], work[1]
     n, prior = own.head.weight[component], float(mixture.growth.n_known)
@@ -444,6 +453,9 @@ def _refresh_predictor(mixture, observed, leaf, cell, component, work):
                 v = (1.0 - pooling) * within[at]
                 S[at] = _unpooled(mixture, leaf, at, v, component, alone, n, prior)
             at += 1
+        unsure = _unsure(n)
+        for at in range(S.size):
+            S[at] *= unsure
         logs = factorise(S, mixture.factor[component], work[2], a)
     else:
         weight, known, pooling = observed.model.own.weight, work[3], work[2]
@@ -469,6 +481,11 @@ def _refresh_predictor(mixture, observed, leaf, cell, component, work):
             if mixture.pooled[leaf, at - 1] < 0.0:
                 v, seen = (1.0 - pooling[i]) * within[at - 1], weight[component, i]
                 S[at - 1] = _unpooled(mixture, leaf, at - 1, v, component, alone, seen, prior)
+        at = 0
+        for i in range(a):
+            for j in range(i + 1):
+                S[at] *= math.sqrt(_unsure(weight[component, i]) * _unsure(weight[component, j]))
+                at += 1
         logs = factorise_seen(S, weight, component, mixture.factor, work[2], a)
     mixture.components.constant[component] = mixture.components.zeros[component] + logs
 
