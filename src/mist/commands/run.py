@@ -61,10 +61,13 @@ class RunOptions:
     models: Sequence[str] = ("mist",)
     chunk_rows: int = 10_000
     limit: int | None = None
-    header: bool = True
+    header: bool | None = None
+    separator: str | None = None
     kind: str | None = None
     text_columns: Sequence[str] = ()
     ignore: Sequence[str] = ()
+    missing: Sequence[str] | None = None
+    decimal: str | None = None
     unlabelled: str | None = None
     predictions: Path | None = None
     events: Path | None = None
@@ -181,6 +184,9 @@ def _open(options: RunOptions, console: Console) -> Table:
             text_columns=options.text_columns,
             ignore=options.ignore,
             kind=options.kind,
+            missing=options.missing,
+            decimal=options.decimal,
+            separator=options.separator,
             unlabelled=options.unlabelled == "predict",
             on_scan=lambda share: progress.update(task, completed=share, visible=True),
         )
@@ -205,6 +211,9 @@ def _open_live(options: RunOptions) -> LiveTable:
         text_columns=options.text_columns,
         ignore=options.ignore,
         unlabelled=options.unlabelled != "error",
+        missing=options.missing,
+        decimal=options.decimal,
+        separator=options.separator,
     )
 
 
@@ -350,7 +359,11 @@ def _settings(options: RunOptions) -> dict[str, Any]:
         "--target": options.target,
         "--model": list(dict.fromkeys(options.models)),
         "--chunk-rows": options.chunk_rows,
-        "--no-header": not options.header,
+        "--no-header": options.header is False,
+        "--header": options.header or None,
+        "--separator": options.separator,
+        "--missing": None if options.missing is None else list(options.missing),
+        "--decimal": options.decimal,
         "--format": options.kind,
         "--text": list(options.text_columns),
         "--ignore": list(options.ignore),

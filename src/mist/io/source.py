@@ -27,8 +27,8 @@ __all__ = [
     "find_column",
 ]
 
-MISSING = frozenset({"", "?", "NA", "NaN", "nan", "-"})
-"""Texts of cells that mean a missing value."""
+MISSING = frozenset({"", "?", "-", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "null", "NULL"})
+"""Texts of cells that mean a missing value, unless the user gives others."""
 
 NO_LABEL = frozenset({"", "?", "NaN", "nan"})
 """Texts that mean a missing label: "-" and "NA" may be names of classes."""
