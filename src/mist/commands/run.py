@@ -35,6 +35,7 @@ from mist.evaluation.changes import changes_after
 from mist.evaluation.runner import Progress
 from mist.io import Chunk, LiveTable, Table, TableError, find_files, is_live, open_live, open_table
 from mist.io.growing import MOST_TEXTS
+from mist.io.source import DOUBTFUL
 from mist.io.table import join
 from mist.presets import find_preset, make_model
 from mist.report import Section
@@ -198,7 +199,16 @@ def _open(options: RunOptions, console: Console) -> Table:
             soft_wrap=True,
             markup=False,
         )
+    for name in table.doubtful:
+        Screen(stderr=True).print(f"note: {_doubt(name)}", markup=False, soft_wrap=True)
     return table
+
+
+def _doubt(name: str) -> str:
+    return (
+        f"{DOUBTFUL!r} means a missing value in the text column {name!r}. If it is a text, give "
+        "the words that mean missing values without it: --missing '?'"
+    )
 
 
 def _open_live(options: RunOptions) -> LiveTable:
@@ -232,7 +242,7 @@ class _Run:
         self._table = table
         self._console = console
         self._whole = not options.live
-        self._warned: list[str] = []
+        self._notes: set[str] = set()
         self._checkpoint: Checkpoint | None = None
         kept = None
         if options.checkpoint is not None:
@@ -271,7 +281,7 @@ class _Run:
                 for chunk in self._chunks():
                     if len(chunk.y):
                         self._learn(chunk, predictions, events)
-                        self._warn_of_crowds()
+                        self._warn()
                     progress.update(task, note=self.session.note(), completed=chunk.fraction)
                     if stop.wanted and table.settled:
                         break
@@ -324,17 +334,22 @@ class _Run:
         elif self._checkpoint.due(self.session.done) and self._table.settled:
             self._keep(predictions, events)
 
-    def _warn_of_crowds(self) -> None:
-        """Print one note for each column of a stream that has too many different texts."""
-        crowded = self._table.crowded if isinstance(self._table, LiveTable) else ()
-        for name in crowded[len(self._warned) :]:
-            self._warned.append(name)
-            Screen(stderr=True).print(
-                f"note: column {name!r} has more than {MOST_TEXTS} different texts; later ones "
-                f"are treated alike. Leave it out if it only names rows: --ignore {quote(name)}",
-                markup=False,
-                soft_wrap=True,
+    def _warn(self) -> None:
+        """Print one note for each column of a stream that may be read wrongly."""
+        if not isinstance(self._table, LiveTable):
+            return
+        for name in self._table.crowded:
+            self._note(
+                f"column {name!r} has more than {MOST_TEXTS} different texts; later ones "
+                f"are treated alike. Leave it out if it only names rows: --ignore {quote(name)}"
             )
+        for name in self._table.doubtful:
+            self._note(_doubt(name))
+
+    def _note(self, text: str) -> None:
+        if text not in self._notes:
+            self._notes.add(text)
+            Screen(stderr=True).print(f"note: {text}", markup=False, soft_wrap=True)
 
     def _keep(self, predictions: Predictions, events: Events) -> None:
         assert self._checkpoint is not None

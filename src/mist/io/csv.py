@@ -325,9 +325,10 @@ def split_records(lines: Iterable[str], delimiter: str) -> Iterator[tuple[int, l
             if not blank:
                 width = width or len(cells)
                 if len(cells) != width:
+                    hint = " (for runs of tabs: --separator space)" if delimiter == "\t" else ""
                     noun = "cell" if len(cells) == 1 else "cells"
                     raise TableError(
-                        f"row {line}: {len(cells)} {noun}, but the first row has {width}"
+                        f"row {line}: {len(cells)} {noun}, but the first row has {width}{hint}"
                     )
                 yield line, cells
             line, characters = reader.line_num + 1, 0

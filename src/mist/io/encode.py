@@ -19,7 +19,7 @@ from mist.io.numerals import (
     find_format,
     rules_as_plain,
 )
-from mist.io.source import MISSING, Cells, Column, RawRows, TableError, as_texts
+from mist.io.source import MISSING, Cells, Column, RawRows, TableError, as_texts, is_doubtful
 from mist.io.targets import Targets
 from mist.onehot import UNKNOWN, codes_of, new_texts, write_one_hot
 
@@ -120,6 +120,11 @@ class Encoder:
         What the cells mean.
     formats : mapping
         How the numbers of a column are written, by position, where they are not plain.
+
+    Attributes
+    ----------
+    doubtful : dict
+        Keys are the columns of texts in which `DOUBTFUL` is taken as missing.
     """
 
     def __init__(
@@ -143,6 +148,7 @@ class Encoder:
         # Non-missing cells of the open columns, and the columns that are text in any case.
         self._filled = dict.fromkeys(codes, 0)
         self._wanted: Collection[str] = ()
+        self.doubtful: dict[str, None] = {}
 
     @classmethod
     def decide(
@@ -322,6 +328,8 @@ class Encoder:
             codes, name = self._codes[j], self._columns[j].name
             texts = known_texts(batch.columns[j], codes, self._rules.missing)
             self._filled[j] += len(texts) - texts.count(None)
+            if name not in self.doubtful and is_doubtful(batch.columns[j], self._rules.missing):
+                self.doubtful[name] = None
             for place, text in new_texts(texts, codes):
                 if len(codes) == MAX_CATEGORIES:
                     raise TableError(

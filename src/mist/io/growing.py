@@ -22,7 +22,7 @@ from mist.io.numerals import (
     find_format,
     rules_as_plain,
 )
-from mist.io.source import Cells, TableError, as_number, as_texts
+from mist.io.source import Cells, TableError, as_number, as_texts, is_doubtful
 from mist.onehot import codes_of, new_texts, write_one_hot
 
 __all__ = ["MOST_TEXTS", "GrowingEncoder"]
@@ -57,6 +57,8 @@ class GrowingEncoder:
         Keys are the names of the encoded columns so far, in order of appearance.
     crowded : dict
         Keys are the names of the columns with more than `MOST_TEXTS` texts.
+    doubtful : dict
+        Keys are the columns of texts in which `DOUBTFUL` is taken as missing.
 
     Examples
     --------
@@ -77,6 +79,7 @@ class GrowingEncoder:
     ) -> None:
         self.names: dict[str, None] = {}
         self.crowded: dict[str, None] = {}
+        self.doubtful: dict[str, None] = {}
         self._text_columns = text_columns
         self._leave_out = leave_out
         self._seen: dict[str, None] = {}
@@ -212,6 +215,8 @@ class GrowingEncoder:
             yield name, values, begin
             return
         found = known_texts(cells, texts, self._rules.missing)
+        if is_doubtful(cells, self._rules.missing):
+            self.doubtful[name] = None
         begins = dict.fromkeys(texts, 0)
         new, room = new_texts(found, texts), MOST_TEXTS - len(texts)
         if len(new) > room:

@@ -100,6 +100,11 @@ class LiveTable:
         """Columns that have had more texts so far than get 0/1 columns."""
         return () if self._encoder is None else tuple(self._encoder.crowded)
 
+    @property
+    def doubtful(self) -> tuple[str, ...]:
+        """Columns of texts so far in which NA is taken as missing."""
+        return () if self._encoder is None else tuple(self._encoder.doubtful)
+
     def chunks(self, size: int, position: Any = None, skip: int = 0) -> Iterator[Chunk]:
         """Yield rows as they arrive, and a chunk without rows when none arrive for a while.
 

@@ -330,11 +330,11 @@ def as_numbers(
 
 
 def _way_out(text: str, name: str, form: NumberFormat) -> str:
+    if form.unit:
+        return f"with {form.unit!r} like those before it"
     for mark, noun in ((",", "a decimal comma"), (".", "a decimal point")):
         if mark in text and NumberFormat(mark).number(text) is not None:
             return f"like those before it (if all its numbers have {noun}: --decimal {mark})"
-    if form.unit:
-        return f"with {form.unit!r} like those before it"
     word = quote(text) if len(text) <= _LONGEST_WORD else "WORD"
     return (
         f"(declare {name!r} as a text column if it holds text: --text {quote(name)}; or say that "

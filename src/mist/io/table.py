@@ -60,6 +60,8 @@ class Table:
         Positions of the 0/1 columns made from texts.
     text_columns : tuple of str
         Columns whose categories were collected in a first pass.
+    doubtful : tuple of str
+        Columns of texts in which NA is taken as missing.
     scanned : int
         Rows read in that first pass; 0 without one.
     """
@@ -109,6 +111,7 @@ class Table:
                 if on_scan is not None:
                     on_scan(batch.fraction)
             self._encoder.check_texts()
+        self.doubtful = tuple(self._encoder.doubtful)
         self.names = self._encoder.names
         self.categorical = self._encoder.categorical
         check_width(len(self.names), self.path.name)
