@@ -50,8 +50,8 @@ FILES = {
     "names of rows": (
         *("t.csv", text("id,a,y\n", lambda i, a, b, y: f"user{i},{a:.3f},{y}")),
         "error: column 'id' has 120 different texts in 120 rows, such as 'user0': it names rows "
-        "rather than groups of them; leave it out: --ignore id (or --text id to have a column for "
-        "each)",
+        "rather than groups of them; leave it out: --ignore id (--hash id makes 64 groups of "
+        "them, --text id a column for each)",
     ),
     "no header": (
         *("t.csv", text("", lambda i, a, b, y: f"{a:.3f},{y}")),

@@ -217,6 +217,15 @@ def run(
         list[str] | None,
         typer.Option(metavar="COLUMN", help="Leave out a column; repeatable.", show_default=False),
     ] = None,
+    hash: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="COLUMN",
+            help="Divide the texts of a column into 64 groups by their hash, a 0/1 column each; "
+            "repeatable.",
+            show_default=False,
+        ),
+    ] = None,
     missing: Annotated[
         list[str] | None,
         typer.Option(
@@ -283,6 +292,7 @@ def run(
                 ignore=ignore or [],
                 missing=missing or None,
                 decimal=decimal,
+                hashed=hash or [],
                 kind=None if format is None else format.value,
                 unlabelled=None if unlabelled is None else unlabelled.value,
                 predictions=predictions,

@@ -119,7 +119,7 @@ def test_texts_of_one_row_each(read):
     with pytest.raises(
         TableError,
         match=r"^column 'id' has 60 different texts in 60 rows, such as 'u0'.*"
-        r"--ignore id \(or --text id ",
+        r"--ignore id \(--hash id makes 64 groups of them, --text id ",
     ):
         read(text)
     assert len(read(text, ignore=["id"])[0]) == 1
@@ -129,6 +129,33 @@ def test_texts_of_one_row_each_if_wanted(tmp_path):
     path = tmp_path / "table.csv"
     path.write_text("id,y\n" + "".join(f"u{i},0\n" for i in range(60)))
     assert len(open_table(path, "y", text_columns=["id"]).names) == 60
+
+
+def test_hashed_texts(tmp_path):
+    path = tmp_path / "table.csv"
+    text = "id,a,y\n" + "".join(f"u{i % 200},{i},0\n" for i in range(400)) + ",400,1\n"
+    path.write_text(text)
+    table = open_table(path, "y", hashed=["id"])
+    assert (table.scanned, len(table.names), len(table.categorical)) == (0, 65, 64)
+    X = table.load().X
+    assert set(X[:-1, :64].sum(axis=1)) == {1.0}
+    assert np.isnan(X[-1, :64]).all()
+    np.testing.assert_array_equal(X[:200, :64], X[200:-1, :64])
+    # A pipe makes the same groups, and a model file keeps them.
+    live = LiveTable(
+        PipeSource(io.BytesIO(text.encode()), "pipe"), "y", rules=CellRules.of(hashed=["0"])
+    )
+    rows = [chunk.part(slice(None)) for chunk in live.chunks(1000) if len(chunk.y)]
+    groups = [name for name in live.names if name.startswith("id=")]
+    assert set(groups) <= set(table.names)
+    np.testing.assert_array_equal(
+        rows[-1].X[groups[0]], X[-len(rows[-1].y) :, table.names.index(groups[0])]
+    )
+    for plain in (table.plain(), live.plain()):
+        assert is_encoding(plain)
+        (chunk,) = apply_encoding(plain, [str(path)])
+        same = [chunk.columns()[name] for name in groups]
+        np.testing.assert_array_equal(same, [X[:, table.names.index(name)] for name in groups])
 
 
 def test_words_for_missing_values(read):

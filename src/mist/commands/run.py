@@ -69,6 +69,7 @@ class RunOptions:
     ignore: Sequence[str] = ()
     missing: Sequence[str] | None = None
     decimal: str | None = None
+    hashed: Sequence[str] = ()
     unlabelled: str | None = None
     predictions: Path | None = None
     events: Path | None = None
@@ -188,6 +189,7 @@ def _open(options: RunOptions, console: Console) -> Table:
             missing=options.missing,
             decimal=options.decimal,
             separator=options.separator,
+            hashed=options.hashed,
             unlabelled=options.unlabelled == "predict",
             on_scan=lambda share: progress.update(task, completed=share, visible=True),
         )
@@ -224,6 +226,7 @@ def _open_live(options: RunOptions) -> LiveTable:
         missing=options.missing,
         decimal=options.decimal,
         separator=options.separator,
+        hashed=options.hashed,
     )
 
 
@@ -341,7 +344,8 @@ class _Run:
         for name in self._table.crowded:
             self._note(
                 f"column {name!r} has more than {MOST_TEXTS} different texts; later ones "
-                f"are treated alike. Leave it out if it only names rows: --ignore {quote(name)}"
+                f"are treated alike. Leave it out if it only names rows: --ignore {quote(name)} "
+                f"(or --hash {quote(name)})"
             )
         for name in self._table.doubtful:
             self._note(_doubt(name))
@@ -379,6 +383,7 @@ def _settings(options: RunOptions) -> dict[str, Any]:
         "--separator": options.separator,
         "--missing": None if options.missing is None else list(options.missing),
         "--decimal": options.decimal,
+        "--hash": list(options.hashed) or None,
         "--format": options.kind,
         "--text": list(options.text_columns),
         "--ignore": list(options.ignore),

@@ -120,7 +120,7 @@ def is_encoding(value: Any) -> TypeGuard[dict[str, Any]]:
     formats = value.get("formats", {})
     if not (isinstance(formats, dict) and all(map(is_format, formats.values()))):
         return False
-    if not _are_names(value.get("missing", [])):
+    if not (_are_names(value.get("missing", [])) and _are_names(value.get("hashed", []))):
         return False
     texts = value.get("texts")
     if "columns" in value:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mist.io.numerals import (
+    BUCKETS,
     PLAIN,
     CellRules,
     NumberFormat,
@@ -19,9 +20,9 @@ from mist.io.numerals import (
     find_format,
     rules_as_plain,
 )
-from mist.io.source import MISSING, Cells, Column, RawRows, TableError, as_texts, is_doubtful
+from mist.io.source import Cells, Column, RawRows, TableError, as_texts, is_doubtful
 from mist.io.targets import Targets
-from mist.onehot import UNKNOWN, codes_of, new_texts, write_one_hot
+from mist.onehot import UNKNOWN, buckets_of, codes_of, new_texts, write_one_hot
 
 __all__ = ["MAX_CATEGORIES", "Chunk", "Encoder", "known_texts"]
 
@@ -198,7 +199,11 @@ class Encoder:
         codes: dict[int, dict[str, int]] = {}
         formats: dict[int, NumberFormat] = {}
         for j in used:
-            named = columns[j].name in text_columns
+            name = columns[j].name
+            if name in rules.hashed:
+                codes[j] = {f"#{bucket}": bucket for bucket in range(BUCKETS)}
+                continue
+            named = name in text_columns
             form = None if named else _format_of(columns[j], first.columns[j], rules)
             if form is None:
                 codes[j] = {text: i for i, text in enumerate(columns[j].categories or ())}
@@ -275,7 +280,7 @@ class Encoder:
             If the table has other columns or other texts.
         """
         mine = self.plain()
-        for key in ("target", "columns", "texts", "formats", "missing"):
+        for key in ("target", "columns", "texts", "formats", "missing", "hashed"):
             if mine.get(key) != plain.get(key):
                 raise TableError(
                     "the table has other columns or texts than at the checkpoint; delete the "
@@ -326,7 +331,7 @@ class Encoder:
         """
         for j in self._open():
             codes, name = self._codes[j], self._columns[j].name
-            texts = known_texts(batch.columns[j], codes, self._rules.missing)
+            texts = known_texts(name, batch.columns[j], codes, self._rules)
             self._filled[j] += len(texts) - texts.count(None)
             if name not in self.doubtful and is_doubtful(batch.columns[j], self._rules.missing):
                 self.doubtful[name] = None
@@ -334,7 +339,8 @@ class Encoder:
                 if len(codes) == MAX_CATEGORIES:
                     raise TableError(
                         f"row {batch.rows[place]}, column {name!r}: more than {MAX_CATEGORIES} "
-                        f"different texts; leave this column out: --ignore {quote(name)}"
+                        f"different texts; leave this column out: --ignore {quote(name)} (or "
+                        f"--hash {quote(name)})"
                     )
                 codes[text] = len(codes)
 
@@ -353,7 +359,8 @@ class Encoder:
                 raise TableError(
                     f"column {name!r} has {n_texts} different texts in {filled} rows, such as "
                     f"{example!r}: it names rows rather than groups of them; leave it out: "
-                    f"--ignore {quote(name)} (or --text {quote(name)} to have a column for each)"
+                    f"--ignore {quote(name)} (--hash {quote(name)} makes {BUCKETS} groups of them, "
+                    f"--text {quote(name)} a column for each)"
                 )
 
     def encode(
@@ -394,14 +401,19 @@ class Encoder:
                 block[:, 0] = as_numbers(cells, batch.rows, name, form, self._rules.missing)
                 check_range(block[:, 0], batch.rows, name)
             else:
-                texts = known_texts(cells, codes, self._rules.missing)
+                texts = known_texts(name, cells, codes, self._rules)
                 _one_hot(texts, codes, batch.rows, name, block, allow_new)
             start += width
         y, known = self._targets.read(batch.columns[self._target], batch.rows)
         return Chunk(X, y, names, batch.rows, batch.fraction, known, batch.file)
 
     def _open(self) -> list[int]:
-        return [j for j in self._codes if self._columns[j].categories is None]
+        hashed = self._rules.hashed
+        return [
+            j
+            for j in self._codes
+            if self._columns[j].categories is None and self._columns[j].name not in hashed
+        ]
 
 
 def _format_of(column: Column, cells: Cells, rules: CellRules) -> NumberFormat | None:
@@ -433,28 +445,34 @@ def _one_hot(
 
 
 def known_texts(
-    cells: Cells, codes: Collection[str], missing: frozenset[str] = MISSING
+    name: str, cells: Cells, codes: Collection[str], rules: CellRules
 ) -> list[str | None]:
     """Return the texts of cells, None where one is missing.
 
     Parameters
     ----------
+    name : str
+        Name of the column.
     cells : Cells
         Texts or an array.
     codes : collection of str
         Known texts, which are never taken as missing.
-    missing : frozenset of str
-        Texts that mean a missing value.
+    rules : CellRules
+        What the cells mean.
 
     Returns
     -------
     list of str or None
-        One entry per cell.
+        One entry per cell; for a hashed column, the group of the text.
 
     Examples
     --------
-    >>> known_texts(["a", "?", "NA"], {"NA": 0})
+    >>> known_texts("t", ["a", "?", "NA"], {"NA": 0}, CellRules())
     ['a', None, 'NA']
     """
-    marks = missing.difference(codes)
-    return [None if text in marks else text for text in as_texts(cells)]
+    marks = rules.missing.difference(codes)
+    texts = [None if text in marks else text for text in as_texts(cells)]
+    if name not in rules.hashed:
+        return texts
+    buckets = buckets_of(texts, BUCKETS)
+    return [None if text is None else f"#{buckets[text]}" for text in texts]

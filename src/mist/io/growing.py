@@ -167,7 +167,7 @@ class GrowingEncoder:
                 if texts is None:
                     columns[name] = self._numbers(name, cells, records.rows)
                 else:
-                    found = known_texts(cells, texts, self._rules.missing)
+                    found = known_texts(name, cells, texts, self._rules)
                     columns.update(_one_hot(name, found, texts))
         return columns or self._nothing(len(records.rows))
 
@@ -200,7 +200,7 @@ class GrowingEncoder:
             first = self._first_value(cells)
             if first is None:
                 return
-            named = name in self._text_columns
+            named = name in self._text_columns or name in self._rules.hashed
             form = None if named else find_format([first], self._rules, name)
             is_text = form is None
             if form not in (None, PLAIN):
@@ -214,7 +214,7 @@ class GrowingEncoder:
             begin = 0 if name in self.names else int(np.argmax(~np.isnan(values)))
             yield name, values, begin
             return
-        found = known_texts(cells, texts, self._rules.missing)
+        found = known_texts(name, cells, texts, self._rules)
         if is_doubtful(cells, self._rules.missing):
             self.doubtful[name] = None
         begins = dict.fromkeys(texts, 0)

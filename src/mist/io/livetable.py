@@ -199,6 +199,8 @@ class LiveTable:
                 {fixed[find_column(fixed, name, where)] for name in given}
                 for given in (self._text_columns, self._ignore)
             )
+            hashed = (fixed[find_column(fixed, name, where)] for name in self._rules.hashed)
+            self._rules = self._rules._replace(hashed=frozenset(hashed))
         self._targets = Targets(
             Column(self.target),
             as_texts=self.target in self._text_columns,
@@ -270,6 +272,7 @@ def open_live(
     missing: Sequence[str] | None = None,
     decimal: str | None = None,
     separator: str | None = None,
+    hashed: Collection[str] = (),
 ) -> LiveTable:
     """Open standard input, a pipe or a topic of Kafka as a stream of chunks.
 
@@ -293,7 +296,7 @@ def open_live(
         Columns to leave out.
     unlabelled : bool, default=True
         Whether rows may lack a label; `Chunk.known` then says which have one.
-    missing, decimal, separator
+    missing, decimal, separator, hashed
         See `mist.io.open_table`.
 
     Returns
@@ -317,7 +320,7 @@ def open_live(
         ignore=ignore,
         unlabelled=unlabelled,
         limit=limit,
-        rules=CellRules.of(missing, decimal),
+        rules=CellRules.of(missing, decimal, hashed),
     )
 
 

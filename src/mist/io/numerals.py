@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from shlex import quote
 from typing import Any, NamedTuple
 
@@ -14,6 +14,7 @@ from mist.io.source import MISSING, Cells, TableError, as_number
 from mist.limits import LARGEST
 
 __all__ = [
+    "BUCKETS",
     "PLAIN",
     "CellRules",
     "NumberFormat",
@@ -91,6 +92,9 @@ class NumberFormat(NamedTuple):
 
 PLAIN = NumberFormat()
 
+BUCKETS = 64
+"""0/1 columns of a column whose texts are hashed."""
+
 _LONGEST_WORD = 20
 """Most characters of a cell that a message offers as a word for missing values."""
 
@@ -104,13 +108,21 @@ class CellRules(NamedTuple):
         Texts of cells that mean a missing value.
     decimal : {".", ","} or None
         The decimal mark of all columns; None to take it from the first cells of each.
+    hashed : frozenset of str
+        Columns whose texts are divided into `BUCKETS` groups by their hash.
     """
 
     missing: frozenset[str] = MISSING
     decimal: str | None = None
+    hashed: frozenset[str] = frozenset()
 
     @classmethod
-    def of(cls, missing: Sequence[str] | None = None, decimal: str | None = None) -> CellRules:
+    def of(
+        cls,
+        missing: Sequence[str] | None = None,
+        decimal: str | None = None,
+        hashed: Iterable[str] = (),
+    ) -> CellRules:
         """Make rules from options.
 
         Parameters
@@ -119,6 +131,8 @@ class CellRules(NamedTuple):
             The words that mean a missing value, in addition to empty cells; None for the default.
         decimal : str or None
             The decimal mark.
+        hashed : iterable of str
+            Columns of texts to hash.
 
         Returns
         -------
@@ -133,7 +147,7 @@ class CellRules(NamedTuple):
         if decimal not in (None, ".", ","):
             raise TableError(f"the decimal mark must be '.' or ',', not {decimal!r}")
         words = MISSING if missing is None else {"", *(word.strip() for word in missing)}
-        return cls(frozenset(words), decimal)
+        return cls(frozenset(words), decimal, frozenset(hashed))
 
 
 def rules_as_plain(rules: CellRules, formats: Mapping[str, NumberFormat]) -> dict[str, Any]:
@@ -149,7 +163,7 @@ def rules_as_plain(rules: CellRules, formats: Mapping[str, NumberFormat]) -> dic
     Returns
     -------
     dict
-        ``missing`` and ``formats``.
+        ``missing``, ``hashed`` and ``formats``.
 
     Examples
     --------
@@ -159,6 +173,8 @@ def rules_as_plain(rules: CellRules, formats: Mapping[str, NumberFormat]) -> dic
     plain: dict[str, Any] = {}
     if rules.missing != MISSING:
         plain["missing"] = sorted(rules.missing)
+    if rules.hashed:
+        plain["hashed"] = sorted(rules.hashed)
     if formats:
         plain["formats"] = {name: list(form) for name, form in formats.items()}
     return plain
@@ -180,7 +196,8 @@ def cell_rules(plain: Mapping[str, Any]) -> tuple[CellRules, dict[str, NumberFor
         Formats of numbers by column.
     """
     formats = {name: NumberFormat(*form) for name, form in plain.get("formats", {}).items()}
-    return CellRules(frozenset(plain.get("missing", MISSING))), formats
+    missing, hashed = plain.get("missing", MISSING), plain.get("hashed", ())
+    return CellRules(frozenset(missing), hashed=frozenset(hashed)), formats
 
 
 def is_format(value: Any) -> bool:

@@ -94,6 +94,8 @@ class Table:
             {names[find_column(names, name, source.path)] for name in given}
             for given in (text_columns, ignore)
         )
+        hashed = (names[find_column(names, name, source.path)] for name in rules.hashed)
+        rules = rules._replace(hashed=frozenset(hashed))
         self._rows_at_once = rows_at_once(chunk_rows, len(names))
         first = next(self._batches(), None)
         if first is None:
@@ -262,6 +264,7 @@ def open_table(
     missing: Sequence[str] | None = None,
     decimal: str | None = None,
     separator: str | None = None,
+    hashed: Collection[str] = (),
     on_scan: Callable[[float], None] | None = None,
 ) -> Table:
     r"""Open CSV, JSON lines, ARFF, Parquet or NPZ files as a stream of chunks.
@@ -304,6 +307,8 @@ def open_table(
     separator : str or None, default=None
         What is between the cells of delimited text: a character, or comma, semicolon, tab or space
         (any run of spaces and tabs); None to detect it.
+    hashed : collection of str, default=()
+        Columns whose texts become 64 0/1 columns by their hash.
     on_scan : callable or None, default=None
         Called with the share of the file read during a first pass.
 
@@ -334,7 +339,7 @@ def open_table(
     [4] ['dog'] [8.]
     >>> folder.cleanup()
     """
-    rules = CellRules.of(missing, decimal)
+    rules = CellRules.of(missing, decimal, hashed)
     source = open_source(
         path,
         header=header,
