@@ -66,14 +66,14 @@ def test_a_column_of_written_numbers(read, cells, numbers):
 
 
 def test_one_mark_for_all_columns(read):
-    text = "a;b;y\n1,234;1;0\n5,678;2,5;1\n"
+    text = "a;b;y\n1,234;1;0\n5,678;2;1\n"
     with pytest.raises(
         TableError,
         match=r"^column 'a': '1,234' may be 1234 or 1.234; .*: --decimal \. or --decimal ,$",
     ):
         read(text)
-    assert read(text, decimal=",")[0] == {"a": [1.234, 5.678], "b": [1, 2.5]}
-    assert read(text.replace("2,5", "2.5"), decimal=".")[0] == {"a": [1234, 5678], "b": [1, 2.5]}
+    assert read(text, decimal=",")[0] == {"a": [1.234, 5.678], "b": [1, 2]}
+    assert read(text, decimal=".")[0] == {"a": [1234, 5678], "b": [1, 2]}
     with pytest.raises(TableError, match=r"the decimal mark must be '\.' or ',', not ';'"):
         read(text, decimal=";")
 
@@ -156,6 +156,13 @@ def test_hashed_texts(tmp_path):
         (chunk,) = apply_encoding(plain, [str(path)])
         same = [chunk.columns()[name] for name in groups]
         np.testing.assert_array_equal(same, [X[:, table.names.index(name)] for name in groups])
+
+
+@pytest.mark.parametrize(("cell", "first"), [("2,5", 1.234), ("1,002.5", 1234)])
+def test_another_column_of_the_file_shows_the_mark(tmp_path, cell, first):
+    path = tmp_path / "table.csv"
+    path.write_text(f"a;b;y\n1,234;1;0\n5,678;{cell};1\n")
+    assert open_table(path, "y").load().X[0, 0] == first
 
 
 def test_words_for_missing_values(read):

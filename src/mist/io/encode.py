@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from mist.io.numerals import (
     BUCKETS,
     PLAIN,
+    AmbiguousNumbers,
     CellRules,
     NumberFormat,
     as_numbers,
@@ -198,17 +199,28 @@ class Encoder:
         used = [j for j, column in enumerate(columns) if j != target and column.name not in ignore]
         codes: dict[int, dict[str, int]] = {}
         formats: dict[int, NumberFormat] = {}
+        unclear: dict[int, AmbiguousNumbers] = {}
         for j in used:
             name = columns[j].name
             if name in rules.hashed:
                 codes[j] = {f"#{bucket}": bucket for bucket in range(BUCKETS)}
                 continue
-            named = name in text_columns
-            form = None if named else _format_of(columns[j], first.columns[j], rules)
+            try:
+                named = name in text_columns
+                form = None if named else _format_of(columns[j], first.columns[j], rules)
+            except AmbiguousNumbers as fault:
+                unclear[j] = fault
+                continue
             if form is None:
                 codes[j] = {text: i for i, text in enumerate(columns[j].categories or ())}
             elif form != PLAIN:
                 formats[j] = form
+        marks = {form.decimal for form in formats.values()}
+        for j, error in unclear.items():
+            # Other columns may say what a comma is in this file.
+            if len(marks) != 1:
+                raise error
+            formats[j] = NumberFormat(*marks)
         targets = Targets(
             columns[target], as_texts=columns[target].name in text_columns, unlabelled=unlabelled
         )

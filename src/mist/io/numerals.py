@@ -16,6 +16,7 @@ from mist.limits import LARGEST
 __all__ = [
     "BUCKETS",
     "PLAIN",
+    "AmbiguousNumbers",
     "CellRules",
     "NumberFormat",
     "as_numbers",
@@ -91,6 +92,11 @@ class NumberFormat(NamedTuple):
 
 
 PLAIN = NumberFormat()
+
+
+class AmbiguousNumbers(TableError):
+    """The cells of a column are numbers in two ways, and nothing in it says which."""
+
 
 BUCKETS = 64
 """0/1 columns of a column whose texts are hashed."""
@@ -240,8 +246,10 @@ def find_format(texts: Sequence[str], rules: CellRules, name: str) -> NumberForm
 
     Raises
     ------
+    AmbiguousNumbers
+        If commas may be decimal marks or separators of thousands.
     TableError
-        If commas may be decimal marks or separators of thousands, or most texts are dates.
+        If most texts are dates.
 
     Examples
     --------
@@ -264,7 +272,7 @@ def find_format(texts: Sequence[str], rules: CellRules, name: str) -> NumberForm
         if best is not PLAIN and None not in values[best] and None not in other:
             for text, one, two in zip(texts, values[best], other, strict=True):
                 if one != two:
-                    raise TableError(
+                    raise AmbiguousNumbers(
                         f"column {name!r}: {text!r} may be {one:.15g} or {two:.15g}; give the "
                         "decimal mark: --decimal . or --decimal ,"
                     )
