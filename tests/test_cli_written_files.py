@@ -10,6 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from mist.cli import app
+from mist.io.source import MISSING
 
 N_ROWS = 120
 
@@ -154,3 +155,11 @@ def test_explain_a_row_of_a_file_without_header(here):
         process.stdout.close()
         assert process.stderr.read() == b""
     assert process.returncode == 141
+
+
+def test_help_lists_the_words_for_missing_values(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "300")
+    monkeypatch.setenv("TERMINAL_WIDTH", "300")
+    said = mist("run", "--help").output
+    listed = said.split("(default: ? ")[1].split(")")[0].split()
+    assert {"", "?", *listed} == MISSING

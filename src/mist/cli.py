@@ -74,7 +74,7 @@ class Unlabelled(StrEnum):
 _FormatOption = Annotated[
     Format | None,
     typer.Option(
-        help="Format of the files.  [default: from the end of their names, or start of a pipe]",
+        help="Format of the files.  (default: from the end of their names, or start of a pipe)",
         show_default=False,
     ),
 ]
@@ -84,7 +84,7 @@ _HeaderOption = Annotated[
     typer.Option(
         "--header/--no-header",
         help="Whether the first row has the names; without names columns are 0, 1, ...  "
-        "[default: it has, and is refused if it looks like data]",
+        "(default: it has, and is refused if it looks like data)",
         show_default=False,
     ),
 ]
@@ -92,7 +92,7 @@ _SeparatorOption = Annotated[
     str | None,
     typer.Option(
         help="Between the cells of a line: a character, or comma, semicolon, tab or space (any "
-        "run of spaces and tabs).  [default: found in the first lines]",
+        "run of spaces and tabs).  (default: found in the first lines)",
         show_default=False,
     ),
 ]
@@ -108,6 +108,8 @@ def tidy_errors() -> Iterator[None]:
     """Print one line and exit with a code instead of a traceback."""
     try:
         yield
+        # A reader that has gone away is noticed here, not at exit.
+        sys.stdout.flush()
     except KeyboardInterrupt:
         typer.echo("stopped", err=True)
         raise typer.Exit(_INTERRUPTED) from None
@@ -183,7 +185,7 @@ def run(
     model: Annotated[
         list[str] | None,
         typer.Option(
-            help=f"Model to run, repeatable: {_MODELS}  [default: mist]", show_default=False
+            help=f"Model to run, repeatable: {_MODELS}  (default: mist)", show_default=False
         ),
     ] = None,
     predictions: Annotated[
@@ -231,7 +233,7 @@ def run(
         typer.Option(
             metavar="WORD",
             help="A word that means a missing value, repeatable; replaces the default words. Empty "
-            "cells are always missing.  [default: ? - NA N/A n/a #N/A NaN nan null NULL]",
+            "cells are always missing.  (default: ? - NA N/A n/a #N/A NaN nan null NULL)",
             show_default=False,
         ),
     ] = None,
@@ -239,7 +241,7 @@ def run(
         str | None,
         typer.Option(
             metavar="MARK",
-            help="Decimal mark, . or ,  [default: found in the first rows of each column]",
+            help="Decimal mark, . or ,  (default: found in the first rows of each column)",
             show_default=False,
         ),
     ] = None,
@@ -248,7 +250,7 @@ def run(
         Unlabelled | None,
         typer.Option(
             help="Rows without a label: predict them without learning, or stop with an error.  "
-            "[default: predict in a stream, error in files]",
+            "(default: predict in a stream, error in files)",
             show_default=False,
         ),
     ] = None,

@@ -104,8 +104,6 @@ def _writing(path: Path | None, live: bool) -> Iterator[TextIO]:
     """Open the output: a file appears when it is complete, for a live stream at once."""
     if path is None:
         yield sys.stdout
-        # A reader that has gone away is noticed here, not at exit.
-        sys.stdout.flush()
     elif live:
         with path.open("w", newline="", encoding="utf-8") as handle:
             yield handle
