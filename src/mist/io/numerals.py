@@ -75,7 +75,8 @@ class NumberFormat(NamedTuple):
 
     def number(self, text: str) -> float | None:
         """Return the number that a text without spaces around it means, None if there is none."""
-        if not self.decimal:
+        # The patterns take quadratic time on long runs of spaces.
+        if not self.decimal or len(text) > _LONGEST_NUMBER:
             return as_number(text)
         if self.unit:
             text, unit = _divide(text)
@@ -100,6 +101,9 @@ class AmbiguousNumbers(TableError):
 
 BUCKETS = 64
 """0/1 columns of a column whose texts are hashed."""
+
+_LONGEST_NUMBER = 64
+"""Most characters of a number that is not plain, or of a date."""
 
 _LONGEST_WORD = 20
 """Most characters of a cell that a message offers as a word for missing values."""
@@ -220,7 +224,7 @@ def is_format(value: Any) -> bool:
 
 def _divide(text: str) -> tuple[str, str]:
     """Number and unit of a text; the unit is empty if there is none, or one on either side."""
-    match = _UNIT.fullmatch(text)
+    match = _UNIT.fullmatch(text) if len(text) <= _LONGEST_NUMBER else None
     if match is None or (match[2] and match[4]):
         return text, ""
     return match[1] + match[3].strip(), match[2] or match[4] or ""
@@ -277,13 +281,17 @@ def find_format(texts: Sequence[str], rules: CellRules, name: str) -> NumberForm
                         "decimal mark: --decimal . or --decimal ,"
                     )
         return best
-    if 2 * sum(_MOMENT.fullmatch(text) is not None for text in odd) > len(texts):
+    if 2 * sum(map(_is_moment, odd)) > len(texts):
         raise TableError(
             f"column {name!r} holds dates or times, such as {odd[0]!r}; leave it out (--ignore "
             f"{quote(name)}), convert it to numbers first, for instance seconds, or take each as a "
             f"category (--text {quote(name)})"
         )
     return None
+
+
+def _is_moment(text: str) -> bool:
+    return len(text) <= _LONGEST_NUMBER and _MOMENT.fullmatch(text) is not None
 
 
 def is_number(text: str, rules: CellRules) -> bool:
