@@ -154,7 +154,7 @@ def test_commands_of_a_page_exist_and_have_its_options(page):
 def test_options_on_the_page_of_the_command_line_exist():
     def options(command):
         for parameter in command.params:
-            yield from parameter.opts
+            yield from (*parameter.opts, *parameter.secondary_opts)
         for part in getattr(command, "commands", {}).values():
             yield from options(part)
 

@@ -6,6 +6,8 @@ that ``--help`` is fast. `_SIBLINGS` are in a package of their own, found by ent
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import StrEnum
@@ -31,6 +33,7 @@ _MODELS = (
 
 _WRONG = 2
 _INTERRUPTED = 130
+_NO_READER = 141
 
 app = typer.Typer(
     name="mist",
@@ -71,7 +74,25 @@ class Unlabelled(StrEnum):
 _FormatOption = Annotated[
     Format | None,
     typer.Option(
-        help="Format of the files.  [default: from the end of their names, or start of a pipe]",
+        help="Format of the files.  (default: from the end of their names, or start of a pipe)",
+        show_default=False,
+    ),
+]
+
+_HeaderOption = Annotated[
+    bool | None,
+    typer.Option(
+        "--header/--no-header",
+        help="Whether the first row has the names; without names columns are 0, 1, ...  "
+        "(default: it has, and is refused if it looks like data)",
+        show_default=False,
+    ),
+]
+_SeparatorOption = Annotated[
+    str | None,
+    typer.Option(
+        help="Between the cells of a line: a character, or comma, semicolon, tab or space (any "
+        "run of spaces and tabs).  (default: found in the first lines)",
         show_default=False,
     ),
 ]
@@ -87,12 +108,18 @@ def tidy_errors() -> Iterator[None]:
     """Print one line and exit with a code instead of a traceback."""
     try:
         yield
+        # A reader that has gone away is noticed here, not at exit.
+        sys.stdout.flush()
     except KeyboardInterrupt:
         typer.echo("stopped", err=True)
         raise typer.Exit(_INTERRUPTED) from None
     except MemoryError:
         typer.echo("error: not enough memory (mist run --order file reads in chunks)", err=True)
         raise typer.Exit(_WRONG) from None
+    except BrokenPipeError:
+        # The reader, such as `head`, has enough. Python writes what is left at exit: to nowhere.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise typer.Exit(_NO_READER) from None
     except (ValueError, OSError, ImportError) as error:
         message = str(error)
         if isinstance(error, OSError) and error.filename is not None:
@@ -158,7 +185,7 @@ def run(
     model: Annotated[
         list[str] | None,
         typer.Option(
-            help=f"Model to run, repeatable: {_MODELS}  [default: mist]", show_default=False
+            help=f"Model to run, repeatable: {_MODELS}  (default: mist)", show_default=False
         ),
     ] = None,
     predictions: Annotated[
@@ -178,9 +205,8 @@ def run(
         int | None, typer.Option(min=1, help="Stop after this many rows.", show_default=False)
     ] = None,
     chunk_rows: Annotated[int, typer.Option(min=1, help="Rows read at a time.")] = 10_000,
-    no_header: Annotated[
-        bool, typer.Option("--no-header", help="The first row is data; columns are 0, 1, ...")
-    ] = False,
+    header: _HeaderOption = None,
+    separator: _SeparatorOption = None,
     text: Annotated[
         list[str] | None,
         typer.Option(
@@ -193,12 +219,38 @@ def run(
         list[str] | None,
         typer.Option(metavar="COLUMN", help="Leave out a column; repeatable.", show_default=False),
     ] = None,
+    hash: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="COLUMN",
+            help="Divide the texts of a column into 64 groups by their hash, a 0/1 column each; "
+            "repeatable.",
+            show_default=False,
+        ),
+    ] = None,
+    missing: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="WORD",
+            help="A word that means a missing value, repeatable; replaces the default words. Empty "
+            "cells are always missing.  (default: ? - NA N/A n/a #N/A NaN nan null NULL)",
+            show_default=False,
+        ),
+    ] = None,
+    decimal: Annotated[
+        str | None,
+        typer.Option(
+            metavar="MARK",
+            help="Decimal mark, . or ,  (default: found in the first rows of each column)",
+            show_default=False,
+        ),
+    ] = None,
     format: _FormatOption = None,
     unlabelled: Annotated[
         Unlabelled | None,
         typer.Option(
             help="Rows without a label: predict them without learning, or stop with an error.  "
-            "[default: predict in a stream, error in files]",
+            "(default: predict in a stream, error in files)",
             show_default=False,
         ),
     ] = None,
@@ -236,9 +288,13 @@ def run(
                 models=model or ["mist"],
                 chunk_rows=chunk_rows,
                 limit=limit,
-                header=not no_header,
+                header=header,
+                separator=separator,
                 text_columns=text or [],
                 ignore=ignore or [],
+                missing=missing or None,
+                decimal=decimal,
+                hashed=hash or [],
                 kind=None if format is None else format.value,
                 unlabelled=None if unlabelled is None else unlabelled.value,
                 predictions=predictions,
@@ -267,9 +323,8 @@ def predict(
     ] = None,
     format: _FormatOption = None,
     chunk_rows: Annotated[int, typer.Option(min=1, help="Rows read at a time.")] = 10_000,
-    no_header: Annotated[
-        bool, typer.Option("--no-header", help="The first row is data; columns are 0, 1, ...")
-    ] = False,
+    header: _HeaderOption = None,
+    separator: _SeparatorOption = None,
 ) -> None:
     """Predict rows with a saved model: the most probable class and its probability."""
     with tidy_errors():
@@ -281,7 +336,8 @@ def predict(
                 model=model,
                 files=files,
                 out=out,
-                header=not no_header,
+                header=header,
+                separator=separator,
                 kind=None if format is None else format.value,
                 chunk_rows=chunk_rows,
             )
@@ -322,8 +378,11 @@ def explain(
         Path | None, typer.Option(help="CSV file with the row.", show_default=False)
     ] = None,
     line: Annotated[
-        int, typer.Option(min=1, help="Line of the row in the CSV file; line 1 has the names.")
+        int,
+        typer.Option(min=1, help="Line of the row in the CSV file; line 1 often has the names."),
     ] = 2,
+    header: _HeaderOption = None,
+    separator: _SeparatorOption = None,
     top: Annotated[int, typer.Option(min=1, help="Most probable classes to compare.")] = 3,
 ) -> None:
     """Explain the prediction of a saved model for one row."""
@@ -332,7 +391,7 @@ def explain(
 
         if (row is None) == (csv is None):
             raise ValueError("mist explain needs a row: give either --row or --csv")
-        given = row_of_text(row or "") if csv is None else row_of_csv(csv, line)
+        given = row_of_text(row or "") if csv is None else row_of_csv(csv, line, header, separator)
         typer.echo(str(explain_row(model, given, top)))
 
 

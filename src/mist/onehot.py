@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -14,6 +15,7 @@ __all__ = [
     "NUMBER",
     "TEXT",
     "UNKNOWN",
+    "buckets_of",
     "codes_of",
     "new_texts",
     "text_of",
@@ -64,6 +66,24 @@ def codes_of(texts: Sequence[str | None], codes: Mapping[str, int]) -> NDArray[n
     """
     given = (MISSING if text is None else codes.get(text, UNKNOWN) for text in texts)
     return np.fromiter(given, np.intp, len(texts))
+
+
+def buckets_of(texts: Iterable[str | None], n_buckets: int) -> dict[str, int]:
+    """Bucket of each text, the same in every process and on every machine.
+
+    Examples
+    --------
+    >>> buckets_of(["alpha", "beta", None], 8)
+    {'alpha': 3, 'beta': 3}
+    """
+    return {
+        text: int.from_bytes(
+            hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little"
+        )
+        % n_buckets
+        for text in dict.fromkeys(texts)
+        if text is not None
+    }
 
 
 def write_one_hot(

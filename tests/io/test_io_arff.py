@@ -117,7 +117,10 @@ def test_bad_rows(write, rows, message):
         ("@relation r\n@data\n1\n", r"^row 2: table.arff declares no @attribute$"),
         ("@relation r\na,b\n", r"^row 2: expected '@attribute NAME TYPE', found 'a,b'$"),
         ("@relation r\n@attribute a date\n", r"^row 2: attribute 'a' has type 'date'"),
-        ("@relation r\n@attribute a {x,y\n", r"^row 2: the values of 'a' have no closing brace$"),
+        (
+            "@relation r\n@attribute a {x,y\n",
+            r"^row 2: the values of 'a' have no closing brace on the same line$",
+        ),
         (
             "@relation r\n@attribute a real\n@attribute a real\n",
             r"^row 3: the attribute 'a' occurs twice$",

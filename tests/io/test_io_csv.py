@@ -215,7 +215,7 @@ def test_a_number_column_with_late_text(write):
         list(table)
 
 
-@pytest.mark.parametrize("cell", ["1_000", "0x1F", "1,5"])
+@pytest.mark.parametrize("cell", ["1_000", "0x1F", "1,5,7"])
 def test_cells_that_only_look_like_numbers(write, cell):
     text = "a;y\n1;0\n2;0\n3;0\n" + f"{cell};1\n"
     with pytest.raises(TableError, match=rf"^row 5, column 'a': '{cell}' is not a number"):
@@ -276,7 +276,9 @@ def test_header_without_rows(write):
 
 
 def test_no_column_besides_the_target(write):
-    with pytest.raises(TableError, match=r"^table.csv has no column except the target 'y'$"):
+    with pytest.raises(
+        TableError, match=r"^table.csv has no column except the target 'y'; if .* --separator$"
+    ):
         open_table(write("y\n1\n2\n"), "y")
 
 
@@ -293,7 +295,8 @@ def test_integer_labels_stay_integers(write):
     table = open_table(write(text), "y", chunk_rows=10)
     with pytest.raises(
         TableError,
-        match=r"^row 32, column 'y': the label 'spam' is not an integer like those before it$",
+        match=r"^row 32, column 'y': the label 'spam' is not an integer like those before it "
+        r"\(to take all labels as texts: --text y\)$",
     ):
         list(table)
 
@@ -305,7 +308,9 @@ def test_text_labels_may_look_like_integers_later(write):
 
 
 def test_column_name_twice(write):
-    with pytest.raises(TableError, match=r"^row 1: the column name 'a' occurs twice$"):
+    with pytest.raises(
+        TableError, match=r"^row 1: the column name 'a' occurs twice \(if .*--no-header\)$"
+    ):
         open_table(write("a,b,a,y\n1,2,3,0\n"), "y")
 
 

@@ -93,7 +93,8 @@ def test_labels(write, labels, expected):
         ({"a": [1.0, 2.0], "z": [0, 1]}, r"^table.parquet has no column 'y'; columns: a, z$"),
         (
             {"a": [datetime.date(2020, 1, 1)], "y": [0]},
-            r"^column 'a' has type date32\[day\]; only numbers, booleans and texts are read$",
+            r"^column 'a' has type date32\[day\]; only numbers, booleans and texts are read: "
+            r"leave it out: --ignore a$",
         ),
     ],
 )

@@ -11,7 +11,7 @@ from typing import Any
 from mist.classifier import MistClassifier
 from mist.inspection import Explanation
 from mist.io.applying import encode_one, is_encoding
-from mist.io.csv import CsvSource
+from mist.io.csv import CsvSource, delimiter_of
 from mist.io.source import MISSING, TableError
 from mist.persistence import load_with_attachment
 from mist.preprocessing import StreamEncoder, StreamPipeline
@@ -93,15 +93,19 @@ def row_of_text(text: str) -> Any:
     return row
 
 
-def row_of_csv(path: Path, line: int) -> dict[str, str]:
+def row_of_csv(
+    path: Path, line: int, header: bool | None = None, separator: str | None = None
+) -> dict[str, str]:
     """Read one row of a CSV file by its line number.
 
     Parameters
     ----------
     path : Path
-        The file; its first line has the names.
+        The file.
     line : int
         Line of the row, counted as in error messages and files of predictions.
+    header, separator
+        See `mist.io.open_table`.
 
     Returns
     -------
@@ -113,7 +117,7 @@ def row_of_csv(path: Path, line: int) -> dict[str, str]:
     TableError
         If there is no row on that line.
     """
-    source = CsvSource(path)
+    source = CsvSource(path, header, delimiter_of(separator))
     for batch in source.batches(_ROWS_AT_ONCE):
         for place, number in enumerate(batch.rows):
             if number == line:

@@ -38,7 +38,8 @@ class PredictOptions:
     model: Path
     files: Sequence[str]
     out: Path | None = None
-    header: bool = True
+    header: bool | None = None
+    separator: str | None = None
     kind: str | None = None
     chunk_rows: int = 10_000
 
@@ -66,6 +67,7 @@ def predict(options: PredictOptions) -> None:
         chunk_rows=options.chunk_rows,
         header=options.header,
         kind=options.kind,
+        separator=options.separator,
     )
     done = labelled = hits = 0
     with _writing(options.out, live) as handle, stopping(live) as stop:

@@ -35,6 +35,7 @@ from mist.evaluation.changes import changes_after
 from mist.evaluation.runner import Progress
 from mist.io import Chunk, LiveTable, Table, TableError, find_files, is_live, open_live, open_table
 from mist.io.growing import MOST_TEXTS
+from mist.io.source import DOUBTFUL
 from mist.io.table import join
 from mist.presets import find_preset, make_model
 from mist.report import Section
@@ -61,10 +62,14 @@ class RunOptions:
     models: Sequence[str] = ("mist",)
     chunk_rows: int = 10_000
     limit: int | None = None
-    header: bool = True
+    header: bool | None = None
+    separator: str | None = None
     kind: str | None = None
     text_columns: Sequence[str] = ()
     ignore: Sequence[str] = ()
+    missing: Sequence[str] | None = None
+    decimal: str | None = None
+    hashed: Sequence[str] = ()
     unlabelled: str | None = None
     predictions: Path | None = None
     events: Path | None = None
@@ -181,6 +186,10 @@ def _open(options: RunOptions, console: Console) -> Table:
             text_columns=options.text_columns,
             ignore=options.ignore,
             kind=options.kind,
+            missing=options.missing,
+            decimal=options.decimal,
+            separator=options.separator,
+            hashed=options.hashed,
             unlabelled=options.unlabelled == "predict",
             on_scan=lambda share: progress.update(task, completed=share, visible=True),
         )
@@ -192,7 +201,16 @@ def _open(options: RunOptions, console: Console) -> Table:
             soft_wrap=True,
             markup=False,
         )
+    for name in table.doubtful:
+        Screen(stderr=True).print(f"note: {_doubt(name)}", markup=False, soft_wrap=True)
     return table
+
+
+def _doubt(name: str) -> str:
+    return (
+        f"{DOUBTFUL!r} means a missing value in the text column {name!r}. If it is a text, give "
+        "the words that mean missing values without it: --missing '?'"
+    )
 
 
 def _open_live(options: RunOptions) -> LiveTable:
@@ -205,6 +223,10 @@ def _open_live(options: RunOptions) -> LiveTable:
         text_columns=options.text_columns,
         ignore=options.ignore,
         unlabelled=options.unlabelled != "error",
+        missing=options.missing,
+        decimal=options.decimal,
+        separator=options.separator,
+        hashed=options.hashed,
     )
 
 
@@ -223,7 +245,7 @@ class _Run:
         self._table = table
         self._console = console
         self._whole = not options.live
-        self._warned: list[str] = []
+        self._notes: set[str] = set()
         self._checkpoint: Checkpoint | None = None
         kept = None
         if options.checkpoint is not None:
@@ -262,7 +284,7 @@ class _Run:
                 for chunk in self._chunks():
                     if len(chunk.y):
                         self._learn(chunk, predictions, events)
-                        self._warn_of_crowds()
+                        self._warn()
                     progress.update(task, note=self.session.note(), completed=chunk.fraction)
                     if stop.wanted and table.settled:
                         break
@@ -315,17 +337,23 @@ class _Run:
         elif self._checkpoint.due(self.session.done) and self._table.settled:
             self._keep(predictions, events)
 
-    def _warn_of_crowds(self) -> None:
-        """Print one note for each column of a stream that has too many different texts."""
-        crowded = self._table.crowded if isinstance(self._table, LiveTable) else ()
-        for name in crowded[len(self._warned) :]:
-            self._warned.append(name)
-            Screen(stderr=True).print(
-                f"note: column {name!r} has more than {MOST_TEXTS} different texts; later ones "
-                f"are treated alike. Leave it out if it only names rows: --ignore {quote(name)}",
-                markup=False,
-                soft_wrap=True,
+    def _warn(self) -> None:
+        """Print one note for each column of a stream that may be read wrongly."""
+        if not isinstance(self._table, LiveTable):
+            return
+        for name in self._table.crowded:
+            self._note(
+                f"column {name!r} has more than {MOST_TEXTS} different texts; later ones "
+                f"are treated alike. Leave it out if it only names rows: --ignore {quote(name)} "
+                f"(or --hash {quote(name)})"
             )
+        for name in self._table.doubtful:
+            self._note(_doubt(name))
+
+    def _note(self, text: str) -> None:
+        if text not in self._notes:
+            self._notes.add(text)
+            Screen(stderr=True).print(f"note: {text}", markup=False, soft_wrap=True)
 
     def _keep(self, predictions: Predictions, events: Events) -> None:
         assert self._checkpoint is not None
@@ -350,7 +378,12 @@ def _settings(options: RunOptions) -> dict[str, Any]:
         "--target": options.target,
         "--model": list(dict.fromkeys(options.models)),
         "--chunk-rows": options.chunk_rows,
-        "--no-header": not options.header,
+        "--no-header": options.header is False,
+        "--header": options.header or None,
+        "--separator": options.separator,
+        "--missing": None if options.missing is None else list(options.missing),
+        "--decimal": options.decimal,
+        "--hash": list(options.hashed) or None,
         "--format": options.kind,
         "--text": list(options.text_columns),
         "--ignore": list(options.ignore),

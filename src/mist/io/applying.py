@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any, TypeGuard
 
 import numpy as np
@@ -12,6 +12,7 @@ from mist.io.encode import Chunk, Encoder
 from mist.io.growing import GrowingEncoder
 from mist.io.live import Records, make_records
 from mist.io.livetable import is_live, open_stream
+from mist.io.numerals import cell_rules, is_format
 from mist.io.opening import open_source
 from mist.io.source import Cells, Column, RawRows, TableError
 from mist.io.table import naming
@@ -27,8 +28,9 @@ def apply_encoding(
     paths: Sequence[str],
     *,
     chunk_rows: int = 10_000,
-    header: bool = True,
+    header: bool | None = None,
     kind: str | None = None,
+    separator: str | None = None,
 ) -> Iterator[Chunk]:
     """Read rows for a trained model.
 
@@ -40,10 +42,13 @@ def apply_encoding(
         Files, or one live stream.
     chunk_rows : int, default=10_000
         Most rows in a chunk.
-    header : bool, default=True
-        Whether delimited text begins with the names of its columns.
+    header : bool or None, default=None
+        Whether delimited text begins with the names of its columns; None: it does, and a first row
+        that looks like data is refused.
     kind : str or None, default=None
         Kind of the files; None to use their endings.
+    separator : str or None, default=None
+        See `mist.io.open_table`.
 
     Yields
     ------
@@ -57,8 +62,10 @@ def apply_encoding(
         If the rows cannot be read, or a column that the model learnt is absent.
     """
     needed, encode = _encoder(encoding)
+    # Columns that the model does not need may hold anything.
+    ignore = _AllBut({encoding["target"], *_learnt(encoding)})
     if is_live(paths):
-        source = open_stream(paths[0], kind, header)
+        source = open_stream(paths[0], kind, header, separator, ignore)
         checked = False
         try:
             for records in source.batches(chunk_rows):
@@ -69,7 +76,15 @@ def apply_encoding(
         finally:
             source.close()
         return
-    table = open_source(paths, header=header, kind=kind, labels=encoding["target"])
+    table = open_source(
+        paths,
+        header=header,
+        kind=kind,
+        labels=encoding["target"],
+        separator=separator,
+        ignore=ignore,
+        rules=cell_rules(encoding)[0],
+    )
     names = [column.name for column in table.columns]
     _check(table.path.name, None if table.sparse else names, needed)
     for batch in table.batches(rows_at_once(chunk_rows, max(len(names), len(needed)))):
@@ -101,6 +116,11 @@ def is_encoding(value: Any) -> TypeGuard[dict[str, Any]]:
     if not isinstance(value, dict) or type(value.get("target")) is not str:
         return False
     if value.get("integers") not in (None, False, True):
+        return False
+    formats = value.get("formats", {})
+    if not (isinstance(formats, dict) and all(map(is_format, formats.values()))):
+        return False
+    if not (_are_names(value.get("missing", [])) and _are_names(value.get("hashed", []))):
         return False
     texts = value.get("texts")
     if "columns" in value:
@@ -148,7 +168,7 @@ def encode_one(encoding: Mapping[str, Any], record: Mapping[str, Any]) -> dict[s
     >>> encode_one(encoding, {"hot": True})
     {'hot=true': 1.0}
     """
-    known = encoding.get("columns") or [name for name, _ in encoding["texts"]]
+    known = _learnt(encoding)
     cells = {name: cell for name, cell in record.items() if name in known}
     if not cells:
         raise TableError(
@@ -157,6 +177,21 @@ def encode_one(encoding: Mapping[str, Any], record: Mapping[str, Any]) -> dict[s
     _, encode = _encoder(encoding)
     columns = encode(make_records([1], [cells]), "").columns()
     return {name: float(values[0]) for name, values in columns.items()}
+
+
+class _AllBut:
+    """A container of all names except some."""
+
+    def __init__(self, names: Collection[str]) -> None:
+        self._names = names
+
+    def __contains__(self, name: object) -> bool:
+        return name not in self._names
+
+
+def _learnt(encoding: Mapping[str, Any]) -> list[str]:
+    """Names of the columns that a model has learnt."""
+    return encoding.get("columns") or [name for name, _ in encoding["texts"]]
 
 
 def _check(name: str, names: Sequence[str] | None, needed: Sequence[str]) -> None:

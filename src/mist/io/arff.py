@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from pathlib import Path
+from shlex import quote
 
 from mist.io.bounds import check_width
 from mist.io.source import Column, RawRows, Source, TableError
@@ -15,6 +16,8 @@ __all__ = ["ArffSource"]
 _QUOTED = r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\""""
 # Possessive, as otherwise a long run of spaces would be tried at every length.
 _CELL = re.compile(rf"""\s*+({_QUOTED}|(?:[^,'"\s][^,]*)?)\s*(,|$)""")
+_WORD = re.compile(rf"""({_QUOTED}|[^\s,'"]+)(?:\s+|$)""")
+_NOMINAL = re.compile(rf"""\{{((?:{_QUOTED}|[^'"}}])*+)\}}\s*(?:%.*)?""")
 _ATTRIBUTE = re.compile(rf"""@attribute\s+({_QUOTED}|[^\s{{]+)\s*(.+)""", re.IGNORECASE)
 
 
@@ -27,6 +30,8 @@ class ArffSource(Source):
     ----------
     path : Path
         The file.
+    ignore : container of str
+        Attributes that are not read, whatever their type.
 
     Raises
     ------
@@ -34,10 +39,10 @@ class ArffSource(Source):
         If the header cannot be read or has dates or relations.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, ignore: Container[str] = ()) -> None:
         self.path = path
         with open_text(path) as text:
-            self.columns = tuple(_read_header(_lines(text.lines), path))
+            self.columns = tuple(_read_header(_lines(text.lines), path, ignore))
 
     def batches(self, size: int) -> Iterator[RawRows]:
         """Yield the rows from the first one on, at most `size` at a time."""
@@ -55,7 +60,7 @@ class ArffSource(Source):
                 raise TableError(
                     f"row {number}: sparse ARFF rows are not supported; write every value out"
                 )
-            cells = _split(line, number)
+            cells = _divide(line, number, width)
             if len(cells) != width:
                 noun = "cell" if len(cells) == 1 else "cells"
                 raise TableError(
@@ -71,7 +76,9 @@ def _lines(handle: Iterable[str]) -> Iterator[tuple[int, str]]:
             yield number, line
 
 
-def _read_header(lines: Iterator[tuple[int, str]], path: Path) -> Iterator[Column]:
+def _read_header(
+    lines: Iterator[tuple[int, str]], path: Path, ignore: Container[str]
+) -> Iterator[Column]:
     names: set[str] = set()
     number = 0
     for number, line in lines:
@@ -85,7 +92,7 @@ def _read_header(lines: Iterator[tuple[int, str]], path: Path) -> Iterator[Colum
         match = _ATTRIBUTE.fullmatch(line)
         if match is None:
             raise TableError(f"row {number}: expected '@attribute NAME TYPE', found {line[:60]!r}")
-        column = _read_attribute(_unquote(match[1]), match[2].strip(), number)
+        column = _read_attribute(_unquote(match[1]), match[2].strip(), number, ignore)
         if column.name in names:
             raise TableError(f"row {number}: the attribute {column.name!r} occurs twice")
         names.add(column.name)
@@ -96,20 +103,32 @@ def _read_header(lines: Iterator[tuple[int, str]], path: Path) -> Iterator[Colum
     raise TableError(f"{path.name} has no @data line")
 
 
-def _read_attribute(name: str, kind: str, number: int) -> Column:
+def _read_attribute(name: str, kind: str, number: int, ignore: Container[str]) -> Column:
     if kind.startswith("{"):
-        if not kind.endswith("}"):
-            raise TableError(f"row {number}: the values of {name!r} have no closing brace")
-        return Column(name, "text", tuple(_split(kind[1:-1].strip(), number)))
+        values = _NOMINAL.fullmatch(kind)
+        if values is None:
+            raise TableError(
+                f"row {number}: the values of {name!r} have no closing brace on the same line"
+            )
+        return Column(name, "text", tuple(_split(values[1].strip(), number)))
     word = kind.split(maxsplit=1)[0].lower()
     if word in {"numeric", "real", "integer"}:
         return Column(name, "number")
-    if word == "string":
+    if word == "string" or (name in ignore and word != "relational"):
         return Column(name, "text")
     raise TableError(
-        f"row {number}: attribute {name!r} has type {word!r}; "
-        "only numeric, nominal and string attributes are read"
+        f"row {number}: attribute {name!r} has type {word!r}; only numeric, nominal and string "
+        f"attributes are read: leave it out: --ignore {quote(name)}"
     )
+
+
+def _divide(line: str, number: int, width: int) -> list[str]:
+    """The cells of a row, apart by commas, or by spaces and tabs if there is no comma."""
+    if width > 1 and "," not in line:
+        words = [_unquote(word) for word in _WORD.findall(line)]
+        if len(words) == width:
+            return words
+    return _split(line, number)
 
 
 def _split(line: str, number: int) -> list[str]:

@@ -9,15 +9,29 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from mist.io.source import MISSING, Cells, Column, RawRows, TableError, as_number, as_texts
+from mist.io.numerals import (
+    BUCKETS,
+    PLAIN,
+    AmbiguousNumbers,
+    CellRules,
+    NumberFormat,
+    as_numbers,
+    cell_rules,
+    check_range,
+    find_format,
+    rules_as_plain,
+)
+from mist.io.source import Cells, Column, RawRows, TableError, as_texts, is_doubtful
 from mist.io.targets import Targets
-from mist.limits import LARGEST
-from mist.onehot import UNKNOWN, codes_of, new_texts, write_one_hot
+from mist.onehot import UNKNOWN, buckets_of, codes_of, new_texts, write_one_hot
 
-__all__ = ["MAX_CATEGORIES", "Chunk", "Encoder", "as_numbers", "check_range", "known_texts"]
+__all__ = ["MAX_CATEGORIES", "Chunk", "Encoder", "known_texts"]
 
 MAX_CATEGORIES = 1000
 """Most texts of a column: one with more is refused as an identifier or free text."""
+
+_FEW_TEXTS = 50
+"""Texts of a column that are never too many for its rows."""
 
 
 class Chunk(NamedTuple):
@@ -104,6 +118,15 @@ class Encoder:
         Position of the label column.
     targets : Targets
         Reader of the labels.
+    rules : CellRules
+        What the cells mean.
+    formats : mapping
+        How the numbers of a column are written, by position, where they are not plain.
+
+    Attributes
+    ----------
+    doubtful : dict
+        Keys are the columns of texts in which `DOUBTFUL` is taken as missing.
     """
 
     def __init__(
@@ -113,6 +136,8 @@ class Encoder:
         codes: dict[int, dict[str, int]],
         target: int,
         targets: Targets,
+        rules: CellRules = CellRules(),  # noqa: B008, immutable
+        formats: Mapping[int, NumberFormat] | None = None,
     ) -> None:
         self._columns = columns
         self._used = used
@@ -120,6 +145,12 @@ class Encoder:
         self._codes = codes
         self._target = target
         self._targets = targets
+        self._rules = rules
+        self._formats = formats or {}
+        # Non-missing cells of the open columns, and the columns that are text in any case.
+        self._filled = dict.fromkeys(codes, 0)
+        self._wanted: Collection[str] = ()
+        self.doubtful: dict[str, None] = {}
 
     @classmethod
     def decide(
@@ -130,12 +161,13 @@ class Encoder:
         text_columns: Collection[str] = (),
         ignore: Collection[str] = (),
         unlabelled: bool = False,
+        rules: CellRules = CellRules(),  # noqa: B008, immutable
     ) -> Encoder:
         """Make an encoder that takes the kinds of the columns from the first rows.
 
         If the file does not declare a column, it is text when more than half of its non-missing
-        cells in the first batch are not numbers. Otherwise it is numeric, and a cell that is not
-        a number is an error, from the first row on.
+        cells in the first batch are not numbers in any format. Otherwise it is numeric, and a
+        cell that is not a number in the format of the most is an error, from the first row on.
 
         Parameters
         ----------
@@ -151,23 +183,51 @@ class Encoder:
             Columns to leave out.
         unlabelled : bool
             Whether rows may lack a label.
+        rules : CellRules
+            What the cells mean.
 
         Returns
         -------
         Encoder
             It knows only the categories that the file declares.
+
+        Raises
+        ------
+        TableError
+            If a column holds dates, or numbers that can be read in two ways.
         """
         used = [j for j, column in enumerate(columns) if j != target and column.name not in ignore]
-        codes = {
-            j: {text: i for i, text in enumerate(columns[j].categories or ())}
-            for j in used
-            if _is_text(columns[j], first.columns[j], columns[j].name in text_columns)
-        }
+        codes: dict[int, dict[str, int]] = {}
+        formats: dict[int, NumberFormat] = {}
+        unclear: dict[int, AmbiguousNumbers] = {}
+        for j in used:
+            name = columns[j].name
+            if name in rules.hashed:
+                codes[j] = {f"#{bucket}": bucket for bucket in range(BUCKETS)}
+                continue
+            try:
+                named = name in text_columns
+                form = None if named else _format_of(columns[j], first.columns[j], rules)
+            except AmbiguousNumbers as fault:
+                unclear[j] = fault
+                continue
+            if form is None:
+                codes[j] = {text: i for i, text in enumerate(columns[j].categories or ())}
+            elif form != PLAIN:
+                formats[j] = form
+        marks = {form.decimal for form in formats.values()}
+        for j, error in unclear.items():
+            # Other columns may say what a comma is in this file.
+            if len(marks) != 1:
+                raise error
+            formats[j] = NumberFormat(*marks)
         targets = Targets(
             columns[target], as_texts=columns[target].name in text_columns, unlabelled=unlabelled
         )
         targets.look(first.columns[target])
-        return cls(columns, used, codes, target, targets)
+        encoder = cls(columns, used, codes, target, targets, rules, formats)
+        encoder._wanted = text_columns
+        return encoder
 
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any]) -> Encoder:
@@ -195,7 +255,10 @@ class Encoder:
         }
         targets = Targets(columns[-1], unlabelled=True)
         targets.integers = plain["integers"]
-        return cls(columns, range(len(columns) - 1), codes, len(columns) - 1, targets)
+        rules, by_name = cell_rules(plain)
+        formats = {j: by_name[n] for j, n in enumerate(plain["columns"]) if n in by_name}
+        used = range(len(columns) - 1)
+        return cls(columns, used, codes, len(columns) - 1, targets, rules, formats)
 
     def plain(self) -> dict[str, Any]:
         """Return kinds and categories as lists and texts that can be written to a file.
@@ -204,7 +267,7 @@ class Encoder:
         -------
         dict
             ``target`` and ``columns`` by name, the ``texts`` of each text column, and whether
-            labels are ``integers``.
+            labels are ``integers``; ``missing`` and ``formats`` where they are not the default.
         """
         names = {j: self._columns[j].name for j in self._used}
         return {
@@ -212,6 +275,7 @@ class Encoder:
             "columns": list(names.values()),
             "texts": {names[j]: list(codes) for j, codes in self._codes.items()},
             "integers": self._targets.integers,
+            **rules_as_plain(self._rules, {names[j]: form for j, form in self._formats.items()}),
         }
 
     def restore(self, plain: Mapping[str, Any]) -> None:
@@ -228,8 +292,8 @@ class Encoder:
             If the table has other columns or other texts.
         """
         mine = self.plain()
-        for key in ("target", "columns", "texts"):
-            if mine[key] != plain[key]:
+        for key in ("target", "columns", "texts", "formats", "missing", "hashed"):
+            if mine.get(key) != plain.get(key):
                 raise TableError(
                     "the table has other columns or texts than at the checkpoint; delete the "
                     "checkpoint to start again"
@@ -279,13 +343,37 @@ class Encoder:
         """
         for j in self._open():
             codes, name = self._codes[j], self._columns[j].name
-            for place, text in new_texts(known_texts(batch.columns[j], codes), codes):
+            texts = known_texts(name, batch.columns[j], codes, self._rules)
+            self._filled[j] += len(texts) - texts.count(None)
+            if name not in self.doubtful and is_doubtful(batch.columns[j], self._rules.missing):
+                self.doubtful[name] = None
+            for place, text in new_texts(texts, codes):
                 if len(codes) == MAX_CATEGORIES:
                     raise TableError(
                         f"row {batch.rows[place]}, column {name!r}: more than {MAX_CATEGORIES} "
-                        f"different texts; leave this column out: --ignore {quote(name)}"
+                        f"different texts; leave this column out: --ignore {quote(name)} (or "
+                        f"--hash {quote(name)})"
                     )
                 codes[text] = len(codes)
+
+    def check_texts(self) -> None:
+        """Refuse a column in which most rows have a text of their own, once all are collected.
+
+        Raises
+        ------
+        TableError
+            If there is one that was not declared as text by the user.
+        """
+        for j in self._open():
+            name, n_texts, filled = self._columns[j].name, len(self._codes[j]), self._filled[j]
+            if name not in self._wanted and n_texts > _FEW_TEXTS and 2 * n_texts > filled:
+                example = next(iter(self._codes[j]))
+                raise TableError(
+                    f"column {name!r} has {n_texts} different texts in {filled} rows, such as "
+                    f"{example!r}: it names rows rather than groups of them; leave it out: "
+                    f"--ignore {quote(name)} (--hash {quote(name)} makes {BUCKETS} groups of them, "
+                    f"--text {quote(name)} a column for each)"
+                )
 
     def encode(
         self, batch: RawRows, names: tuple[str, ...] | None = None, *, allow_new: bool = False
@@ -321,132 +409,82 @@ class Encoder:
             width = 1 if codes is None else len(codes)
             block = X[:, start : start + width]
             if codes is None:
-                block[:, 0] = as_numbers(cells, batch.rows, name)
+                form = self._formats.get(j, PLAIN)
+                block[:, 0] = as_numbers(cells, batch.rows, name, form, self._rules.missing)
                 check_range(block[:, 0], batch.rows, name)
             else:
-                _one_hot(cells, codes, batch.rows, name, block, allow_new)
+                texts = known_texts(name, cells, codes, self._rules)
+                _one_hot(texts, codes, batch.rows, name, block, allow_new)
             start += width
         y, known = self._targets.read(batch.columns[self._target], batch.rows)
         return Chunk(X, y, names, batch.rows, batch.fraction, known, batch.file)
 
     def _open(self) -> list[int]:
-        return [j for j in self._codes if self._columns[j].categories is None]
+        hashed = self._rules.hashed
+        return [
+            j
+            for j in self._codes
+            if self._columns[j].categories is None and self._columns[j].name not in hashed
+        ]
 
 
-def _is_text(column: Column, cells: Cells, named: bool) -> bool:
-    if named:
-        return True
-    if column.kind != "open" or isinstance(cells, np.ndarray):
-        return column.kind == "text"
-    known = [text for text in map(str.strip, cells) if text not in MISSING]
-    return 2 * sum(as_number(text) is None for text in known) > len(known)
-
-
-def as_numbers(cells: Cells, rows: NDArray[np.int64], name: str) -> NDArray[np.float64]:
-    """Return the cells of a numeric column as numbers.
-
-    Parameters
-    ----------
-    cells : Cells, n of them
-        Texts or an array.
-    rows : ndarray of int64, shape (n,)
-        Numbers of the rows, for the message.
-    name : str
-        Name of the column, for the message.
-
-    Returns
-    -------
-    ndarray of float64, shape (n,)
-        NaN where a cell is missing.
-
-    Raises
-    ------
-    TableError
-        If a cell is not a number.
-    """
+def _format_of(column: Column, cells: Cells, rules: CellRules) -> NumberFormat | None:
+    """The format of the numbers of a column, None for a column of texts."""
     if isinstance(cells, np.ndarray):
-        return cells.astype(np.float64)
-    try:
-        values = np.fromiter(map(float, cells), np.float64, len(cells))
-    except ValueError:
-        pass
-    else:
-        if "_" not in "".join(cells):
-            return values
-    values = np.empty(len(cells))
-    for i, cell in enumerate(cells):
-        text = cell.strip()
-        value = np.nan if text in MISSING else as_number(text)
-        if value is None:
-            raise TableError(
-                f"row {rows[i]}, column {name!r}: {text!r} is not a number "
-                f"(declare {name!r} as a text column if it holds text)"
-            )
-        values[i] = value
-    return values
-
-
-def check_range(values: NDArray[np.float64], rows: NDArray[np.int64], name: str) -> None:
-    """Refuse infinity and numbers that cannot be squared.
-
-    Parameters
-    ----------
-    values : ndarray of float64, shape (n,)
-        A column.
-    rows : ndarray of int64, shape (n,)
-        Numbers of the rows, for the message.
-    name : str
-        Name of the column, for the message.
-
-    Raises
-    ------
-    TableError
-        The message names the first row with such a number.
-    """
-    outside = np.abs(values) > LARGEST
-    if outside.any():
-        i = np.argmax(outside)
-        what = "infinity is not allowed" if np.isinf(values[i]) else f"{values[i]} is too large"
-        raise TableError(
-            f"row {rows[i]}, column {name!r}: {what}; leave the cell empty if the value is missing"
-        )
+        return None if column.kind == "text" else PLAIN
+    if column.categories is not None:
+        return None
+    known = [text for text in map(str.strip, cells) if text not in rules.missing]
+    form = find_format(known, rules, column.name)
+    if column.kind == "open":
+        return form
+    return None if column.kind == "text" else form or PLAIN
 
 
 def _one_hot(
-    cells: Cells,
+    texts: Sequence[str | None],
     codes: Mapping[str, int],
     rows: NDArray[np.int64],
     name: str,
     out: NDArray[np.float64],
     allow_new: bool,
 ) -> None:
-    texts = known_texts(cells, codes)
     found = codes_of(texts, codes)
     if not allow_new:
         for i in np.flatnonzero(found == UNKNOWN):
-            raise TableError(f"row {rows[i]}, column {name!r}: unknown category {texts[i]!r}")
+            raise TableError(f"row {rows[i]}, column {name!r}: unknown category {texts[int(i)]!r}")
     write_one_hot(found, np.arange(len(codes)), out)
 
 
-def known_texts(cells: Cells, codes: Collection[str]) -> list[str | None]:
+def known_texts(
+    name: str, cells: Cells, codes: Collection[str], rules: CellRules
+) -> list[str | None]:
     """Return the texts of cells, None where one is missing.
 
     Parameters
     ----------
+    name : str
+        Name of the column.
     cells : Cells
         Texts or an array.
     codes : collection of str
         Known texts, which are never taken as missing.
+    rules : CellRules
+        What the cells mean.
 
     Returns
     -------
     list of str or None
-        One entry per cell.
+        One entry per cell; for a hashed column, the group of the text.
 
     Examples
     --------
-    >>> known_texts(["a", "?", "NA"], {"NA": 0})
+    >>> known_texts("t", ["a", "?", "NA"], {"NA": 0}, CellRules())
     ['a', None, 'NA']
     """
-    marks = MISSING.difference(codes)
-    return [None if text in marks else text for text in as_texts(cells)]
+    marks = rules.missing.difference(codes)
+    texts = [None if text in marks else text for text in as_texts(cells)]
+    if name not in rules.hashed:
+        return texts
+    buckets = buckets_of(texts, BUCKETS)
+    return [None if text is None else f"#{buckets[text]}" for text in texts]

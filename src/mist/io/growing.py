@@ -3,21 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from shlex import quote
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mist.io.bounds import check_width
-from mist.io.encode import as_numbers, check_range, known_texts
+from mist.io.encode import known_texts
 from mist.io.live import Records
-from mist.io.source import MISSING, Cells, TableError, as_number, as_texts
+from mist.io.numerals import (
+    PLAIN,
+    CellRules,
+    NumberFormat,
+    as_numbers,
+    cell_rules,
+    check_range,
+    find_format,
+    rules_as_plain,
+)
+from mist.io.source import Cells, TableError, as_number, as_texts, is_doubtful
 from mist.onehot import codes_of, new_texts, write_one_hot
 
 __all__ = ["MOST_TEXTS", "GrowingEncoder"]
 
 MOST_TEXTS = 100
 """Most texts of a column that get 0/1 columns; later texts are 0 in all of them."""
+
+_TEXTS_TRIED = 5
+"""Texts after which a column is refused if only the first of them is not a number."""
 
 _Columns = dict[str, NDArray[np.float64]]
 
@@ -34,6 +48,8 @@ class GrowingEncoder:
         Columns that are always read as text.
     leave_out : collection of str
         Columns that are not encoded: the labels and ignored columns.
+    rules : CellRules
+        What the cells mean.
 
     Attributes
     ----------
@@ -41,6 +57,8 @@ class GrowingEncoder:
         Keys are the names of the encoded columns so far, in order of appearance.
     crowded : dict
         Keys are the names of the columns with more than `MOST_TEXTS` texts.
+    doubtful : dict
+        Keys are the columns of texts in which `DOUBTFUL` is taken as missing.
 
     Examples
     --------
@@ -53,14 +71,23 @@ class GrowingEncoder:
                        'coat=long': array([ 1., nan])}
     """
 
-    def __init__(self, text_columns: Collection[str] = (), leave_out: Collection[str] = ()) -> None:
+    def __init__(
+        self,
+        text_columns: Collection[str] = (),
+        leave_out: Collection[str] = (),
+        rules: CellRules = CellRules(),  # noqa: B008, immutable
+    ) -> None:
         self.names: dict[str, None] = {}
         self.crowded: dict[str, None] = {}
+        self.doubtful: dict[str, None] = {}
         self._text_columns = text_columns
         self._leave_out = leave_out
         self._seen: dict[str, None] = {}
         # The codes of a text column, None for a numeric column.
         self._texts: dict[str, dict[str, int] | None] = {}
+        self._rules = rules
+        # How the numbers of a column are written, where they are not plain.
+        self._formats: dict[str, NumberFormat] = {}
 
     def encode(self, records: Records) -> Iterator[tuple[slice, _Columns]]:
         """Turn records into numbers.
@@ -81,8 +108,9 @@ class GrowingEncoder:
         Raises
         ------
         TableError
-            If a numeric column holds something else, infinity or too large a number, or a text
-            would add a column that exists. Then the state is unchanged.
+            If a numeric column holds something else, infinity or too large a number, a text
+            would add a column that exists, or a column holds dates, or numbers after one text.
+            Then the state is unchanged.
         """
         before = self.plain()
         try:
@@ -139,7 +167,8 @@ class GrowingEncoder:
                 if texts is None:
                     columns[name] = self._numbers(name, cells, records.rows)
                 else:
-                    columns.update(_one_hot(name, known_texts(cells, texts), texts))
+                    found = known_texts(name, cells, texts, self._rules)
+                    columns.update(_one_hot(name, found, texts))
         return columns or self._nothing(len(records.rows))
 
     def plain(self) -> dict[str, Any]:
@@ -149,6 +178,7 @@ class GrowingEncoder:
             "names": list(self.names),
             "seen": list(self._seen),
             "texts": [[name, None if codes is None else list(codes)] for name, codes in texts],
+            **rules_as_plain(self._rules, self._formats),
         }
 
     def restore(self, plain: Mapping[str, Any]) -> None:
@@ -159,16 +189,22 @@ class GrowingEncoder:
             name: None if texts is None else {text: i for i, text in enumerate(texts)}
             for name, texts in plain["texts"]
         }
+        rules, self._formats = cell_rules(plain)
+        self._rules = rules._replace(decimal=self._rules.decimal)
 
     def _encode_column(
         self, name: str, cells: Cells, rows: NDArray[np.int64]
     ) -> Iterator[tuple[str, NDArray[np.float64], int]]:
         """Encoded columns of one, and the first row of each; 0 if it existed before."""
         if name not in self._texts:
-            first = _first_value(cells)
+            first = self._first_value(cells)
             if first is None:
                 return
-            is_text = name in self._text_columns or as_number(first) is None
+            named = name in self._text_columns or name in self._rules.hashed
+            form = None if named else find_format([first], self._rules, name)
+            is_text = form is None
+            if form not in (None, PLAIN):
+                self._formats[name] = form
             if not is_text and name in self.names:
                 raise _twice(name)
             self._texts[name] = {} if is_text else None
@@ -178,7 +214,9 @@ class GrowingEncoder:
             begin = 0 if name in self.names else int(np.argmax(~np.isnan(values)))
             yield name, values, begin
             return
-        found = known_texts(cells, texts)
+        found = known_texts(name, cells, texts, self._rules)
+        if is_doubtful(cells, self._rules.missing):
+            self.doubtful[name] = None
         begins = dict.fromkeys(texts, 0)
         new, room = new_texts(found, texts), MOST_TEXTS - len(texts)
         if len(new) > room:
@@ -187,6 +225,8 @@ class GrowingEncoder:
             if f"{name}={text}" in self.names:
                 raise _twice(f"{name}={text}")
             texts[text], begins[text] = len(texts), row
+            if len(texts) == _TEXTS_TRIED and name not in self._text_columns:
+                _check_kind(list(texts), name, rows[row])
         for (encoded, values), begin in zip(
             _one_hot(name, found, texts).items(), begins.values(), strict=True
         ):
@@ -197,13 +237,13 @@ class GrowingEncoder:
         return {name: np.full(n_rows, np.nan) for name in list(self.names)[:1]}
 
     def _numbers(self, name: str, cells: Cells, rows: NDArray[np.int64]) -> NDArray[np.float64]:
-        values = as_numbers(cells, rows, name)
+        form = self._formats.get(name, PLAIN)
+        values = as_numbers(cells, rows, name, form, self._rules.missing)
         check_range(values, rows, name)
         return values
 
-
-def _first_value(cells: Cells) -> str | None:
-    return next((text for text in as_texts(cells) if text not in MISSING), None)
+    def _first_value(self, cells: Cells) -> str | None:
+        return next((text for text in as_texts(cells) if text not in self._rules.missing), None)
 
 
 def _twice(name: str) -> TableError:
@@ -217,3 +257,14 @@ def _one_hot(name: str, found: Sequence[str | None], texts: Mapping[str, int]) -
     out = np.empty((len(found), len(texts)))
     write_one_hot(codes_of(found, texts), range(len(texts)), out)
     return {f"{name}={text}": out[:, place] for text, place in texts.items()}
+
+
+def _check_kind(texts: Sequence[str], name: str, row: int) -> None:
+    """Refuse a column of numbers that began with a word for a missing value."""
+    first, *others = texts
+    if as_number(first) is None and all(as_number(text) is not None for text in others):
+        raise TableError(
+            f"row {row}, column {name!r} began with {first!r}, but now has numbers; say that "
+            f"{first!r} means a missing value, --missing {quote(first)}, or that the column holds "
+            f"text, --text {quote(name)}"
+        )

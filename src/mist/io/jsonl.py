@@ -3,26 +3,34 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
+from shlex import quote
 from typing import Any, Literal
 
 import numpy as np
 
 from mist.io.bounds import check_width
-from mist.io.source import MISSING, Cells, Column, RawRows, Source, TableError
+from mist.io.numerals import CellRules, is_number
+from mist.io.source import Cells, Column, RawRows, Source, TableError
 from mist.io.text import gathered, open_text
 from mist.onehot import text_of
 
-__all__ = ["JsonlSource", "gather", "parse_line", "read_objects"]
+__all__ = ["ARRAY", "JsonlSource", "gather", "parse_line", "read_objects"]
+
+ARRAY = (
+    "is one JSON array: give every row a line of its own, with one object (jq -c '.[]' FILE > "
+    "ROWS.jsonl)"
+)
+"""What is said of a text that is one list of rows."""
 
 
 class JsonlSource(Source):
     """A file of JSON lines.
 
     The file is read once when it is opened, to find the keys. A key with more texts and booleans
-    than numbers is a text column.
+    than numbers is a text column; a text that is a number counts as a number.
 
     Parameters
     ----------
@@ -30,6 +38,10 @@ class JsonlSource(Source):
         The file.
     limit : int or None
         Number of rows to read; None for all.
+    ignore : container of str
+        Keys whose values are not read.
+    rules : CellRules
+        What the values mean.
 
     Raises
     ------
@@ -39,17 +51,27 @@ class JsonlSource(Source):
 
     sparse = True
 
-    def __init__(self, path: Path, limit: int | None = None) -> None:
+    def __init__(
+        self,
+        path: Path,
+        limit: int | None = None,
+        ignore: Container[str] = (),
+        rules: CellRules = CellRules(),  # noqa: B008, immutable
+    ) -> None:
         self.path = path
         self._limit = limit
+        self._ignore = ignore
         # How many numeric values and how many texts each key has.
         counts: dict[str, list[int]] = {}
         with open_text(path) as text:
-            for _, record in islice(read_objects(text.lines), limit):
+            if text.lines.begins_with("["):
+                raise TableError(f"{path.name} {ARRAY}")
+        with open_text(path) as text:
+            for _, record in islice(read_objects(text.lines, ignore), limit):
                 for key, value in record.items():
                     seen = counts.setdefault(key, [0, 0])
-                    if not _is_missing(value):
-                        seen[isinstance(value, bool | str)] += 1
+                    if not _is_missing(value, rules):
+                        seen[_is_text(value, rules)] += 1
                 check_width(len(counts), path.name)
         if not counts:
             raise TableError(f"{path.name} is empty")
@@ -58,20 +80,24 @@ class JsonlSource(Source):
     def batches(self, size: int) -> Iterator[RawRows]:
         """Yield the rows from the first one on, at most `size` at a time."""
         with open_text(self.path) as text:
-            objects = islice(read_objects(text.lines), self._limit)
+            objects = islice(read_objects(text.lines, self._ignore), self._limit)
             for group in gathered(objects, size, text.lines):
                 lines, records = zip(*group, strict=True)
                 columns = gather(records, [column.name for column in self.columns])
                 yield RawRows(np.array(lines, dtype=np.int64), columns, text.share())
 
 
-def read_objects(lines: Iterable[str]) -> Iterator[tuple[int, dict[str, Any]]]:
+def read_objects(
+    lines: Iterable[str], ignore: Container[str] = ()
+) -> Iterator[tuple[int, dict[str, Any]]]:
     r"""Parse JSON lines; blank lines are skipped but counted.
 
     Parameters
     ----------
     lines : iterable of str
         The lines.
+    ignore : container of str
+        Keys whose values are not read.
 
     Yields
     ------
@@ -92,10 +118,10 @@ def read_objects(lines: Iterable[str]) -> Iterator[tuple[int, dict[str, Any]]]:
     """
     for number, line in enumerate(lines, start=1):
         if not line.isspace():
-            yield number, parse_line(line, number)
+            yield number, parse_line(line, number, ignore)
 
 
-def parse_line(line: str | bytes, number: int) -> dict[str, Any]:
+def parse_line(line: str | bytes, number: int, ignore: Container[str] = ()) -> dict[str, Any]:
     """Parse the object of one row.
 
     Parameters
@@ -104,11 +130,13 @@ def parse_line(line: str | bytes, number: int) -> dict[str, Any]:
         JSON text.
     number : int
         Number of the row, for messages.
+    ignore : container of str
+        Keys whose values are not read.
 
     Returns
     -------
     dict
-        The object.
+        The object; ignored keys are None.
 
     Raises
     ------
@@ -121,17 +149,22 @@ def parse_line(line: str | bytes, number: int) -> dict[str, Any]:
             # A lone surrogate cannot be written or printed.
             json.dumps(record, ensure_ascii=False).encode()
     except (ValueError, RecursionError) as error:
-        raise TableError(f"row {number}: not valid JSON: {error}") from error
+        raise TableError(
+            f"row {number}: not valid JSON: {error}; every line must hold one object"
+        ) from error
     if not isinstance(record, dict):
         raise TableError(
             f'row {number}: a row must be an object, {{"column": value, ...}}, '
             f"not {_NOUNS[type(record)]}"
         )
     for key, value in record.items():
-        if isinstance(value, list | dict):
+        if key in ignore:
+            record[key] = None
+        elif isinstance(value, list | dict):
             raise TableError(
                 f"row {number}, column {key!r}: a cell cannot be {_NOUNS[type(value)]}, only a "
-                "number, a text, true, false or null: give every value its own key"
+                "number, a text, true, false or null: give every value its own key, or leave the "
+                f"column out: --ignore {quote(key)}"
             )
     return record
 
@@ -191,8 +224,14 @@ def _text(value: Any) -> str:
     return text_of(value)
 
 
-def _is_missing(value: Any) -> bool:
-    return value is None or (isinstance(value, str) and value.strip() in MISSING)
+def _is_missing(value: Any, rules: CellRules) -> bool:
+    return value is None or (isinstance(value, str) and value.strip() in rules.missing)
+
+
+def _is_text(value: Any, rules: CellRules) -> bool:
+    if isinstance(value, str):
+        return not is_number(value.strip(), rules)
+    return isinstance(value, bool)
 
 
 def _kind(numbers: int, texts: int) -> Literal["number", "text", "open"]:

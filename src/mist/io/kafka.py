@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import logging
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from time import monotonic
 from typing import Any, NamedTuple
 from urllib.parse import parse_qsl, urlsplit
@@ -113,6 +113,8 @@ class KafkaSource(LiveSource):
     ----------
     address : str
         See `read_address`.
+    ignore : container of str
+        Keys whose values are not read.
 
     Raises
     ------
@@ -126,7 +128,7 @@ class KafkaSource(LiveSource):
     given to `resume` has priority over them.
     """
 
-    def __init__(self, address: str) -> None:
+    def __init__(self, address: str, ignore: Container[str] = ()) -> None:
         topic = read_address(address)
         try:
             import confluent_kafka
@@ -136,6 +138,7 @@ class KafkaSource(LiveSource):
             ) from error
         self._kafka = confluent_kafka
         self._topic = topic
+        self._ignore = ignore
         self.name = f"{topic.name} at {topic.brokers}"
         self._next: dict[int, int] = {}
         self._done = 0
@@ -274,7 +277,7 @@ class KafkaSource(LiveSource):
     def _parse(self, value: bytes) -> dict[str, Any]:
         row = self._done + 1
         if self._topic.kind == "jsonl":
-            return parse_line(value, row)
+            return parse_line(value, row, self._ignore)
         try:
             cells = next(csv.reader([value.decode("utf-8")], skipinitialspace=True, strict=True))
         except (UnicodeDecodeError, csv.Error, StopIteration) as error:

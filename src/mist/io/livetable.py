@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Container, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from mist.io.csv import delimiter_of
 from mist.io.encode import Chunk
 from mist.io.growing import GrowingEncoder
 from mist.io.kafka import KafkaSource
 from mist.io.live import LiveSource, Records
+from mist.io.numerals import CellRules
 from mist.io.pipe import is_pipe, open_pipe
 from mist.io.source import Cells, Column, TableError, find_column
 from mist.io.targets import Targets
@@ -43,6 +45,8 @@ class LiveTable:
         Whether rows may lack a label.
     limit : int or None, default=None
         Most rows to read.
+    rules : CellRules
+        What the cells mean.
 
     Attributes
     ----------
@@ -68,6 +72,7 @@ class LiveTable:
         ignore: Collection[str] = (),
         unlabelled: bool = True,
         limit: int | None = None,
+        rules: CellRules = CellRules(),  # noqa: B008, immutable
     ) -> None:
         self.name = source.name
         self.target = target
@@ -76,6 +81,7 @@ class LiveTable:
         self._ignore = ignore
         self._unlabelled = unlabelled
         self._limit = limit
+        self._rules = rules
         self.settled = True
         self._encoder: GrowingEncoder | None = None
         self._targets: Targets | None = None
@@ -93,6 +99,11 @@ class LiveTable:
     def crowded(self) -> tuple[str, ...]:
         """Columns that have had more texts so far than get 0/1 columns."""
         return () if self._encoder is None else tuple(self._encoder.crowded)
+
+    @property
+    def doubtful(self) -> tuple[str, ...]:
+        """Columns of texts so far in which NA is taken as missing."""
+        return () if self._encoder is None else tuple(self._encoder.doubtful)
 
     def chunks(self, size: int, position: Any = None, skip: int = 0) -> Iterator[Chunk]:
         """Yield rows as they arrive, and a chunk without rows when none arrive for a while.
@@ -184,14 +195,20 @@ class LiveTable:
         if fixed is not None:
             where = Path(self.name)
             self.target = fixed[find_column(fixed, self.target, where)]
-            for name in (*self._text_columns, *self._ignore):
-                find_column(fixed, name, where)
+            self._text_columns, self._ignore = (
+                {fixed[find_column(fixed, name, where)] for name in given}
+                for given in (self._text_columns, self._ignore)
+            )
+            hashed = (fixed[find_column(fixed, name, where)] for name in self._rules.hashed)
+            self._rules = self._rules._replace(hashed=frozenset(hashed))
         self._targets = Targets(
             Column(self.target),
             as_texts=self.target in self._text_columns,
             unlabelled=self._unlabelled,
         )
-        self._encoder = GrowingEncoder(self._text_columns, {self.target, *self._ignore})
+        self._encoder = GrowingEncoder(
+            self._text_columns, {self.target, *self._ignore}, self._rules
+        )
         if self._restored is not None:
             self._encoder.restore(self._restored)
             self._targets.integers = self._restored.get("integers")
@@ -247,11 +264,15 @@ def open_live(
     target: str | None,
     *,
     kind: str | None = None,
-    header: bool = True,
+    header: bool | None = None,
     limit: int | None = None,
     text_columns: Collection[str] = (),
     ignore: Collection[str] = (),
     unlabelled: bool = True,
+    missing: Sequence[str] | None = None,
+    decimal: str | None = None,
+    separator: str | None = None,
+    hashed: Collection[str] = (),
 ) -> LiveTable:
     """Open standard input, a pipe or a topic of Kafka as a stream of chunks.
 
@@ -264,8 +285,9 @@ def open_live(
         The label column.
     kind : {"csv", "tsv", "jsonl"} or None, default=None
         Format of the pipe; None to detect it from the first line.
-    header : bool, default=True
-        Whether delimited text begins with the names of its columns.
+    header : bool or None, default=None
+        Whether delimited text begins with the names of its columns; None: it does, and a first row
+        that looks like data is refused.
     limit : int or None, default=None
         Most rows to read.
     text_columns : collection of str, default=()
@@ -274,6 +296,8 @@ def open_live(
         Columns to leave out.
     unlabelled : bool, default=True
         Whether rows may lack a label; `Chunk.known` then says which have one.
+    missing, decimal, separator, hashed
+        See `mist.io.open_table`.
 
     Returns
     -------
@@ -290,22 +314,31 @@ def open_live(
             "the target is not given: name the column that holds the labels, --target COLUMN"
         )
     return LiveTable(
-        open_stream(path, kind, header),
+        open_stream(path, kind, header, separator, [name for name in ignore if name != target]),
         target,
         text_columns=text_columns,
         ignore=ignore,
         unlabelled=unlabelled,
         limit=limit,
+        rules=CellRules.of(missing, decimal, hashed),
     )
 
 
-def open_stream(path: str, kind: str | None = None, header: bool = True) -> LiveSource:
+def open_stream(
+    path: str,
+    kind: str | None = None,
+    header: bool | None = None,
+    separator: str | None = None,
+    ignore: Container[str] = (),
+) -> LiveSource:
     """Open a live source.
 
     Parameters
     ----------
-    path, kind, header
+    path, kind, header, separator
         See `open_live`.
+    ignore : container of str
+        Columns that are not read.
 
     Returns
     -------
@@ -318,10 +351,10 @@ def open_stream(path: str, kind: str | None = None, header: bool = True) -> Live
         If it cannot be opened.
     """
     if not path.startswith(_KAFKA):
-        return open_pipe(path, kind, header)
-    if kind is not None or not header:
+        return open_pipe(path, kind, header, delimiter_of(separator), ignore)
+    if kind is not None or header is False or separator is not None:
         raise TableError(f"{path}: give the format of messages in the address: ?format=csv")
-    return KafkaSource(path)
+    return KafkaSource(path, ignore)
 
 
 def _behind(records: Records, skip: int) -> tuple[Records, int]:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from mist.io.arff import ArffSource
 from mist.io.compressed import COMPRESSIONS, plain_ending
-from mist.io.csv import CsvSource
+from mist.io.csv import CsvSource, delimiter_of
 from mist.io.jsonl import JsonlSource
 from mist.io.many import ManySource, PartitionedSource, partitions
 from mist.io.npz import NpzSource
+from mist.io.numerals import CellRules
 from mist.io.parquet import ParquetSource
 from mist.io.paths import PARQUET, find_files
 from mist.io.source import Source, TableError
@@ -34,10 +36,13 @@ _UNPACKED = {"csv", "tsv", "jsonl", "arff"}
 def open_source(
     paths: str | Path | Sequence[str | Path],
     *,
-    header: bool = True,
+    header: bool | None = None,
     kind: str | None = None,
     limit: int | None = None,
     labels: str | int | None = None,
+    separator: str | None = None,
+    ignore: Container[str] = (),
+    rules: CellRules = CellRules(),  # noqa: B008, immutable
 ) -> Source:
     """Open files as one source of rows.
 
@@ -45,14 +50,21 @@ def open_source(
     ----------
     paths : str, Path, or a sequence of them
         Files, patterns, or folders of Parquet files; see `mist.io.paths.find_files`.
-    header : bool
-        Whether delimited text begins with the names of its columns.
+    header : bool or None
+        Whether delimited text begins with the names of its columns; None: it does, and a first row
+        that looks like data is refused.
     kind : str or None
         One of `KINDS`; None to take it from the name of each file.
     limit : int or None
         Number of rows to read; None for all.
     labels : str, int or None
         For an NPZ archive, the name of the array of labels; None for ``"y"``.
+    separator : str or None
+        What is between the cells of delimited text, see `mist.io.csv.delimiter_of`.
+    ignore : container of str
+        Columns that are not read, whatever their type.
+    rules : CellRules
+        What cells mean.
 
     Returns
     -------
@@ -66,10 +78,11 @@ def open_source(
     """
     found = find_files([paths] if isinstance(paths, str | Path) else paths)
     sources = []
+    options = _Options(header, limit, labels, delimiter_of(separator), ignore, rules)
     further = partitions([below for _, below in found])
     for (path, _), constants in zip(found, further, strict=True):
         check_file(path)
-        source = _open_one(path, kind_of(path, kind), header, limit, labels)
+        source = _open_one(path, kind_of(path, kind), options)
         sources.append(PartitionedSource(source, constants) if constants else source)
     return sources[0] if len(sources) == 1 else ManySource(sources)
 
@@ -141,15 +154,23 @@ def check_file(path: str | Path) -> Path:
     return path
 
 
-def _open_one(
-    path: Path, kind: str, header: bool, limit: int | None, labels: str | int | None
-) -> Source:
+class _Options(NamedTuple):
+    header: bool | None
+    limit: int | None
+    labels: str | int | None
+    delimiter: str | None
+    ignore: Container[str]
+    rules: CellRules
+
+
+def _open_one(path: Path, kind: str, options: _Options) -> Source:
     if kind == "npz":
-        return NpzSource(path, "y" if labels is None else str(labels))
+        return NpzSource(path, "y" if options.labels is None else str(options.labels))
     if kind == "jsonl":
-        return JsonlSource(path, limit)
+        return JsonlSource(path, options.limit, options.ignore, options.rules)
     if kind == "parquet":
-        return ParquetSource(path)
+        return ParquetSource(path, options.ignore)
     if kind == "arff":
-        return ArffSource(path)
-    return CsvSource(path, header, "\t" if kind == "tsv" else None)
+        return ArffSource(path, options.ignore)
+    tabs = kind == "tsv" and options.delimiter is None
+    return CsvSource(path, options.header, "\t" if tabs else options.delimiter)

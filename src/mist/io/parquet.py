@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from pathlib import Path
+from shlex import quote
 from typing import Any, Literal
 
 import numpy as np
@@ -21,6 +22,8 @@ class ParquetSource(Source):
     ----------
     path : Path
         The file.
+    ignore : container of str
+        Columns that are not read, whatever their type.
 
     Raises
     ------
@@ -29,7 +32,7 @@ class ParquetSource(Source):
         (dates, lists, ...).
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, ignore: Container[str] = ()) -> None:
         try:
             import pyarrow as pa
             from pyarrow import parquet
@@ -44,7 +47,11 @@ class ParquetSource(Source):
         with self._reading(), self._file(path) as file:
             schema = file.schema_arrow
             check_width(len(schema), path.name)
-            self.columns = tuple(Column(field.name, _kind(field)) for field in schema)
+            self._left_out = frozenset(name for name in schema.names if name in ignore)
+            self.columns = tuple(
+                Column(field.name, "number" if field.name in ignore else _kind(field))
+                for field in schema
+            )
 
     def batches(self, size: int) -> Iterator[RawRows]:
         """Yield the rows from the first one on, at most `size` at a time."""
@@ -58,8 +65,9 @@ class ParquetSource(Source):
                     continue
                 rows = np.arange(done + 1, done + batch.num_rows + 1)
                 done += batch.num_rows
+                nothing = np.full(batch.num_rows, np.nan)
                 cells = [
-                    _cells(array, column)
+                    nothing if column.name in self._left_out else _cells(array, column)
                     for array, column in zip(batch.columns, self.columns, strict=True)
                 ]
                 yield RawRows(rows, cells, done / total)
@@ -95,7 +103,8 @@ def _kind(field: Any) -> Literal["number", "text"]:
     if types.is_boolean(kind) or types.is_string(kind) or types.is_large_string(kind):
         return "text"
     raise TableError(
-        f"column {field.name!r} has type {field.type}; only numbers, booleans and texts are read"
+        f"column {field.name!r} has type {field.type}; only numbers, booleans and texts are read: "
+        f"leave it out: --ignore {quote(field.name)}"
     )
 
 

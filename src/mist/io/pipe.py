@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from io import TextIOWrapper
 from itertools import chain, islice, repeat
 from pathlib import Path
@@ -13,8 +13,8 @@ from typing import IO, Any
 import numpy as np
 
 from mist.io.bounds import MOST_AT_ONCE, check_width
-from mist.io.csv import column_names, sniff_delimiter, split_records
-from mist.io.jsonl import read_objects
+from mist.io.csv import Layout, find_layout, read_names
+from mist.io.jsonl import ARRAY, read_objects
 from mist.io.live import Ahead, LiveSource, Records, records_of_few_cells
 from mist.io.source import Cells, TableError
 from mist.io.text import Lines
@@ -39,13 +39,23 @@ class PipeSource(LiveSource):
         Name of the stream, for messages.
     kind : {"csv", "tsv", "jsonl"} or None
         Format of the text; None to detect it from the first line: JSON begins with a brace.
-    header : bool
-        Whether delimited text begins with the names of its columns. Without it they are called
-        "0", "1", ...
+    header : bool or None
+        Whether delimited text begins with the names of its columns; None: it does, and the first
+        row is refused if it looks like data. Without it they are called "0", "1", ...
+    delimiter : str or None
+        Delimiter of the cells; None to detect it from the first line.
+    ignore : container of str
+        Columns that are not read.
     """
 
     def __init__(
-        self, stream: IO[bytes], name: str, kind: str | None = None, header: bool = True
+        self,
+        stream: IO[bytes],
+        name: str,
+        kind: str | None = None,
+        header: bool | None = None,
+        delimiter: str | None = None,
+        ignore: Container[str] = (),
     ) -> None:
         if kind not in (None, *PIPE_KINDS):
             raise TableError(
@@ -55,6 +65,8 @@ class PipeSource(LiveSource):
         self._stream = stream
         self._kind = kind
         self._header = header
+        self._delimiter = "\t" if kind == "tsv" and delimiter is None else delimiter
+        self._ignore = ignore
         self._names: list[str] | None = None
         self._lines: Lines | None = None
         self._weighed = 0
@@ -88,18 +100,28 @@ class PipeSource(LiveSource):
         self._lines = Lines(TextIOWrapper(self._stream, encoding="utf-8-sig", newline=""))
         lines = iter(self._lines)
         try:
-            # Blank lines count, so that row numbers are line numbers.
-            blank, first = 0, ""
-            for first in lines:
-                if not first.isspace():
+            # Blank lines and comments count, so that row numbers are line numbers.
+            blank, top = 0, list[str]()
+            for line in lines:
+                if line.isspace():
+                    blank += 1
+                    continue
+                top.append(line)
+                if not line.lstrip().lower().startswith(("#", "sep=")):
                     break
-                blank += 1
-            if not first or first.isspace():
+            if not top:
                 raise TableError(f"{self.name} is empty")
-            lines = chain(repeat("\n", blank), [first], lines)
+            first = top[-1].lstrip()
             if self._kind is None:
-                self._kind = "jsonl" if first.lstrip().startswith("{") else "csv"
-            yield from read_objects(lines) if self._kind == "jsonl" else self._split(lines, first)
+                self._kind = "jsonl" if first.startswith("{") else "csv"
+                if first.startswith("[{") or first.rstrip() == "[":
+                    raise TableError(f"{self.name} {ARRAY}")
+            lines = chain(repeat("\n", blank), top, lines)
+            if self._kind == "jsonl":
+                yield from read_objects(lines, self._ignore)
+            else:
+                layout = find_layout(top, self._header, self._delimiter)
+                yield from self._split(lines, layout._replace(skip=blank + layout.skip))
         except UnicodeDecodeError as error:
             if error.object.startswith(_PACKED):
                 raise TableError(
@@ -107,16 +129,15 @@ class PipeSource(LiveSource):
                 ) from error
             raise TableError(f"{self.name} is not UTF-8 text; convert it first (iconv)") from error
 
-    def _split(self, lines: Iterable[str], first: str) -> Iterator[tuple[int, list[str]]]:
-        delimiter = "\t" if self._kind == "tsv" else sniff_delimiter([first])
-        for line, cells in split_records(lines, delimiter):
+    def _split(self, lines: Iterable[str], layout: Layout) -> Iterator[tuple[int, list[str]]]:
+        header = None
+        for line, cells in layout.records(lines):
             if self._names is None:
                 check_width(len(cells), self.name)
-                names = column_names(cells, line)
-                self._names = names if self._header else [str(i) for i in range(len(cells))]
-                if self._header:
-                    continue
-            yield line, cells
+                header, self._names = read_names((line, cells), layout, self._header)
+            # The header again comes from files that were joined.
+            if cells != header:
+                yield line, cells
 
 
 def is_pipe(path: str | Path) -> bool:
@@ -141,14 +162,20 @@ def is_pipe(path: str | Path) -> bool:
     return str(path) == "-" or (path.exists() and not path.is_file() and not path.is_dir())
 
 
-def open_pipe(path: str | Path, kind: str | None = None, header: bool = True) -> PipeSource:
+def open_pipe(
+    path: str | Path,
+    kind: str | None = None,
+    header: bool | None = None,
+    delimiter: str | None = None,
+    ignore: Container[str] = (),
+) -> PipeSource:
     """Open standard input or a named pipe.
 
     Parameters
     ----------
     path : str or Path
         ``-`` or the pipe.
-    kind, header
+    kind, header, delimiter, ignore
         See `PipeSource`.
 
     Returns
@@ -157,10 +184,10 @@ def open_pipe(path: str | Path, kind: str | None = None, header: bool = True) ->
         The source of its records.
     """
     if str(path) != "-":
-        return PipeSource(open(path, "rb"), str(path), kind, header)
+        return PipeSource(open(path, "rb"), str(path), kind, header, delimiter, ignore)
     try:
         # A duplicate: at exit Python flushes its own file, which the reader may be using.
         stream: IO[bytes] = os.fdopen(os.dup(sys.stdin.fileno()), "rb")
     except (OSError, ValueError):
         stream = sys.stdin.buffer
-    return PipeSource(stream, "standard input", kind, header)
+    return PipeSource(stream, "standard input", kind, header, delimiter, ignore)

@@ -15,6 +15,7 @@ from mist.onehot import text_of
 from mist.texts import one_line
 
 __all__ = [
+    "DOUBTFUL",
     "MISSING",
     "NO_LABEL",
     "Cells",
@@ -25,10 +26,14 @@ __all__ = [
     "as_number",
     "as_texts",
     "find_column",
+    "is_doubtful",
 ]
 
-MISSING = frozenset({"", "?", "NA", "NaN", "nan", "-"})
-"""Texts of cells that mean a missing value."""
+MISSING = frozenset({"", "?", "-", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "null", "NULL"})
+"""Texts of cells that mean a missing value, unless the user gives others."""
+
+DOUBTFUL = "NA"
+"""One of these texts that may as well be a text, such as the code of a country."""
 
 NO_LABEL = frozenset({"", "?", "NaN", "nan"})
 """Texts that mean a missing label: "-" and "NA" may be names of classes."""
@@ -126,6 +131,11 @@ def as_texts(cells: Cells) -> list[str]:
     if cells.dtype.kind == "f":
         return [text_of(value) for value in cells.tolist()]
     return [str(value).strip() for value in cells.tolist()]
+
+
+def is_doubtful(cells: Cells, missing: frozenset[str]) -> bool:
+    """Whether `DOUBTFUL` is among the texts of a column, and taken as missing."""
+    return DOUBTFUL in missing and not isinstance(cells, np.ndarray) and DOUBTFUL in cells
 
 
 def as_number(text: str) -> float | None:

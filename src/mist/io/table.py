@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from mist.io.bounds import check_width, first_twice, rows_at_once
 from mist.io.csv import CsvSource
 from mist.io.encode import Chunk, Encoder
+from mist.io.numerals import CellRules
 from mist.io.opening import check_file, open_source
 from mist.io.source import RawRows, Source, TableError, find_column
 
@@ -42,6 +43,8 @@ class Table:
         Whether rows may lack a label.
     on_scan : callable or None, default=None
         Called with the share of the file read, while a first pass collects categories.
+    rules : CellRules
+        What the cells mean.
 
     Attributes
     ----------
@@ -57,6 +60,8 @@ class Table:
         Positions of the 0/1 columns made from texts.
     text_columns : tuple of str
         Columns whose categories were collected in a first pass.
+    doubtful : tuple of str
+        Columns of texts in which NA is taken as missing.
     scanned : int
         Rows read in that first pass; 0 without one.
     """
@@ -72,6 +77,7 @@ class Table:
         ignore: Collection[str] = (),
         unlabelled: bool = False,
         on_scan: Callable[[float], None] | None = None,
+        rules: CellRules = CellRules(),  # noqa: B008, immutable
     ) -> None:
         if chunk_rows < 1:
             raise ValueError(f"chunk_rows must be at least 1, got {chunk_rows}")
@@ -84,14 +90,18 @@ class Table:
         names = [column.name for column in source.columns]
         place = find_column(names, target, source.path)
         self.target = names[place]
-        for name in (*text_columns, *ignore):
-            find_column(names, name, source.path)
+        text_columns, ignore = (
+            {names[find_column(names, name, source.path)] for name in given}
+            for given in (text_columns, ignore)
+        )
+        hashed = (names[find_column(names, name, source.path)] for name in rules.hashed)
+        rules = rules._replace(hashed=frozenset(hashed))
         self._rows_at_once = rows_at_once(chunk_rows, len(names))
         first = next(self._batches(), None)
         if first is None:
             raise TableError(f"{self.path.name} is empty: it has columns, but no rows")
         self._encoder = Encoder.decide(
-            source.columns, place, first, text_columns, ignore, unlabelled
+            source.columns, place, first, text_columns, ignore, unlabelled, rules
         )
         self.text_columns = tuple(self._encoder.open_columns)
         self.scanned = 0
@@ -102,6 +112,8 @@ class Table:
                 self.scanned += len(batch.rows)
                 if on_scan is not None:
                     on_scan(batch.fraction)
+            self._encoder.check_texts()
+        self.doubtful = tuple(self._encoder.doubtful)
         self.names = self._encoder.names
         self.categorical = self._encoder.categorical
         check_width(len(self.names), self.path.name)
@@ -114,7 +126,10 @@ class Table:
                 "another column; rename or ignore one"
             )
         if not self.names:
-            raise TableError(f"{self.path.name} has no column except the target {self.target!r}")
+            raise TableError(
+                f"{self.path.name} has no column except the target {self.target!r}; if columns are "
+                "there, give what separates them: --separator"
+            )
 
     def __iter__(self) -> Iterator[Chunk]:
         """Yield the chunks from the first row on."""
@@ -240,25 +255,30 @@ def open_table(
     target: str | int | None = None,
     *,
     chunk_rows: int = 10_000,
-    header: bool = True,
+    header: bool | None = None,
     limit: int | None = None,
     text_columns: Collection[str] = (),
     ignore: Collection[str] = (),
     kind: str | None = None,
     unlabelled: bool = False,
+    missing: Sequence[str] | None = None,
+    decimal: str | None = None,
+    separator: str | None = None,
+    hashed: Collection[str] = (),
     on_scan: Callable[[float], None] | None = None,
 ) -> Table:
     r"""Open CSV, JSON lines, ARFF, Parquet or NPZ files as a stream of chunks.
 
     The file is read once. If it has text columns, a first pass collects their categories, so that
     the width of ``X`` is known before learning begins. Missing values are NaN; in text formats an
-    empty cell, ``?``, ``NA``, ``NaN``, ``nan`` and ``-`` mean a missing value.
+    empty cell and the words of `mist.io.source.MISSING` mean a missing value. How numbers may be
+    written, and what is refused, is in "Mixed data".
 
     Parameters
     ----------
     path : str, Path, or a sequence of them
         The file. ``.csv``, ``.tsv``, ``.txt`` and ``.data`` are delimited text (comma,
-        semicolon or tab, detected), ``.jsonl`` and ``.ndjson`` are JSON lines; ``.arff``,
+        semicolon, tab or spaces, detected), ``.jsonl`` and ``.ndjson`` are JSON lines; ``.arff``,
         ``.parquet``, ``.pq`` and ``.npz`` are read, too. Text may be compressed by gzip (``.gz``)
         or Zstandard (``.zst``). Several files, a pattern such as ``logs/*.csv.gz`` or a folder of
         Parquet files are read as one table; folders named ``column=value`` add a column.
@@ -267,9 +287,9 @@ def open_table(
         NPZ archive, the name of the array of labels; None for ``"y"``.
     chunk_rows : int, default=10_000
         Most rows in a chunk.
-    header : bool, default=True
-        Whether the first record of a delimited file holds the names. If not, the columns are
-        called ``"0"``, ``"1"`` and so on.
+    header : bool or None, default=None
+        Whether the first record of a delimited file holds the names; None: it does, and is refused
+        if it looks like data. Without names the columns are called ``"0"``, ``"1"`` and so on.
     limit : int or None, default=None
         Most rows to read.
     text_columns : collection of str, default=()
@@ -280,6 +300,15 @@ def open_table(
         Kind of the file; None to use its ending.
     unlabelled : bool, default=False
         Whether rows may lack a label; `Chunk.known` then says which have one.
+    missing : sequence of str or None, default=None
+        The words that mean a missing value, in addition to empty cells; None for the default.
+    decimal : {".", ","} or None, default=None
+        The decimal mark; None to take it from the first rows, column by column.
+    separator : str or None, default=None
+        What is between the cells of delimited text: a character, or comma, semicolon, tab or space
+        (any run of spaces and tabs); None to detect it.
+    hashed : collection of str, default=()
+        Columns whose texts become 64 0/1 columns by their hash.
     on_scan : callable or None, default=None
         Called with the share of the file read during a first pass.
 
@@ -310,7 +339,17 @@ def open_table(
     [4] ['dog'] [8.]
     >>> folder.cleanup()
     """
-    source = open_source(path, header=header, kind=kind, limit=limit, labels=target)
+    rules = CellRules.of(missing, decimal, hashed)
+    source = open_source(
+        path,
+        header=header,
+        kind=kind,
+        limit=limit,
+        labels=target,
+        separator=separator,
+        ignore=[name for name in ignore if name != target],
+        rules=rules,
+    )
     place = target if source.label is None else source.label
     if place is None:
         raise TableError(
@@ -325,11 +364,12 @@ def open_table(
         ignore=ignore,
         unlabelled=unlabelled,
         on_scan=on_scan,
+        rules=rules,
     )
 
 
 def load_csv(
-    path: str | Path, target: str | int, header: bool = True
+    path: str | Path, target: str | int, header: bool | None = None
 ) -> tuple[NDArray[np.float64], NDArray[Any]]:
     r"""Read a delimited text file into memory.
 
@@ -339,8 +379,9 @@ def load_csv(
         The file, with any ending.
     target : str or int
         Name or position (negative: from the end) of the label column.
-    header : bool, default=True
-        Whether the first record holds the names of the columns.
+    header : bool or None, default=None
+        Whether the first record holds the names of the columns; None: it does, and is refused if
+        it looks like data.
 
     Returns
     -------

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import itertools
 import re
+from collections.abc import Sequence
+from shlex import quote
 from typing import Any
 
 import numpy as np
@@ -13,7 +15,10 @@ from mist.io.source import NO_LABEL, Cells, Column, TableError, as_texts
 
 __all__ = ["Targets"]
 
-_INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
+# Labels with leading zeros are codes: 01 is not 1.
+_INTEGER = re.compile(r"[+-]?(?:0|[1-9][0-9]{0,17})")
+_DECIMAL = re.compile(r"[+-]?[0-9]*[.,][0-9]+(?:[eE][+-]?[0-9]+)?")
+_WHOLE = re.compile(r"[+-]?[0-9]+(?:[.,]0*)?")
 
 
 class Targets:
@@ -73,7 +78,7 @@ class Targets:
         ------
         TableError
             If a label is missing without ``unlabelled``, is not one of the declared labels, or is
-            a text among integers.
+            a text among integers, or if labels are numbers with decimals.
         """
         self.look(cells)
         integers = self.integers is not False
@@ -100,6 +105,13 @@ class Targets:
         declared = self._column.categories
         texts = as_texts(cells) if declared is None else declared
         known = [text for text in texts if text not in NO_LABEL]
+        if declared is None and _are_measured(known):
+            name = self._column.name
+            raise TableError(
+                f"the target {name!r} holds numbers with decimals, such as {known[0]!r}: models "
+                "learn classes, not amounts (regression); name another column, or take each "
+                f"number as a class: --text {quote(name)}"
+            )
         return all(_INTEGER.fullmatch(text) for text in known) if known else None
 
     def _is_label(self, text: str) -> bool:
@@ -111,4 +123,14 @@ class Targets:
         if self._column.categories is not None and text not in self._column.categories:
             raise TableError(f"{where}: unknown category {text!r}")
         if integers and not _INTEGER.fullmatch(text):
-            raise TableError(f"{where}: the label {text!r} is not an integer like those before it")
+            raise TableError(
+                f"{where}: the label {text!r} is not an integer like those before it (to take all "
+                f"labels as texts: --text {quote(self._column.name)})"
+            )
+
+
+def _are_measured(texts: Sequence[str]) -> bool:
+    """Whether all texts are numbers and most of them have decimals."""
+    decimals = [text for text in texts if _DECIMAL.fullmatch(text) and not _WHOLE.fullmatch(text)]
+    whole = sum(_WHOLE.fullmatch(text) is not None for text in texts)
+    return len(decimals) > whole and len(decimals) + whole == len(texts)

@@ -81,6 +81,13 @@ class Lines:
         """
         return self._stream.read(size), not self._stream.read(1)
 
+    def begins_with(self, character: str) -> bool:
+        """Whether the first character that is not a space is this one; reads up to it."""
+        part = self._stream.read(_PART)
+        while part.isspace():
+            part = self._stream.read(_PART)
+        return part.lstrip().startswith(character)
+
 
 class Text(NamedTuple):
     """An open text file.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
 from collections.abc import Iterable, Mapping
 from numbers import Integral
@@ -21,7 +20,16 @@ from sklearn.utils.validation import (
 
 from mist.estimator import Saveable, take_over, without_trace
 from mist.limits import LARGEST
-from mist.onehot import HASHED, NUMBER, TEXT, codes_of, new_texts, text_of, write_one_hot
+from mist.onehot import (
+    HASHED,
+    NUMBER,
+    TEXT,
+    buckets_of,
+    codes_of,
+    new_texts,
+    text_of,
+    write_one_hot,
+)
 from mist.tables import (
     Array,
     as_frame,
@@ -499,7 +507,7 @@ class StreamEncoder(TransformerMixin, Saveable, BaseEstimator):
                 out[:, places[0]] = self._scaled(column, self._numbers(column, cells))
                 continue
             texts = _texts(cells)
-            codes = self._codes[column] if kind == TEXT else _hashes(texts, len(places))
+            codes = self._codes[column] if kind == TEXT else buckets_of(texts, len(places))
             write_one_hot(codes_of(texts, codes), places, out)
         return out
 
@@ -569,21 +577,3 @@ def _label(column: Any) -> str:
 def _texts(cells: Array) -> list[str | None]:
     """Texts of cells, None where one is missing; 3 and 3.0 are the same text."""
     return [None if is_missing(cell) else text_of(cell) for cell in cells.tolist()]
-
-
-def _hashes(texts: list[str | None], n_buckets: int) -> dict[str, int]:
-    """Bucket of each text, the same in every process and on every machine.
-
-    Examples
-    --------
-    >>> _hashes(["alpha", "beta", None], 8)
-    {'alpha': 3, 'beta': 3}
-    """
-    return {
-        text: int.from_bytes(
-            hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little"
-        )
-        % n_buckets
-        for text in dict.fromkeys(texts)
-        if text is not None
-    }
