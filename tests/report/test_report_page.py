@@ -19,14 +19,17 @@ def test_the_page_is_well_formed_and_self_contained():
 
 def test_every_plot_is_there_with_a_text_in_its_place():
     outline = Outline(page())
+    # Plots over the stream are drawn for wide and for narrow screens.
     assert [label.split(" on wine")[0] for label in outline.labels] == [
         "Line chart of prequential accuracy",
+        "Line chart of prequential accuracy",
         "Heat maps of the accuracy matrix",
+        "Step chart of the number of leaves",
         "Step chart of the number of leaves",
     ]
     accuracy = result().prequential_accuracy
     assert f"MIST-G {accuracy:.3f}" in outline.labels[0]
-    assert "MIST-G 4, MIST-K 4" in outline.labels[2]
+    assert "MIST-G 4, MIST-K 4" in outline.labels[3]
     words = " ".join(outline.words)
     for expected in ("rows learnt", "after learning task", "tested on task", "task 2", "leaves"):
         assert expected in words
@@ -43,7 +46,7 @@ def test_plots_take_their_ink_from_the_page():
 
 
 def test_summary_settings_and_versions():
-    words = " ".join(" ".join(Outline(page()).words).split())
+    words = " ".join(" ".join(Outline(page(section(), section(dataset="iris"))).words).split())
     for expected in (*HEADINGS, "0.912", "-0.013", "123,457", "2.0", "'sketch'", "50 entries"):
         assert expected in words
     for expected in ("mist 0.", "Python 3.", "numpy 2.", "scikit-learn 1."):
@@ -51,15 +54,16 @@ def test_summary_settings_and_versions():
     assert page().count('class="differs"') == 2
 
 
-def test_without_tasks_there_is_no_matrix_and_a_dash_in_the_table():
+def test_without_tasks_there_is_no_matrix_and_nothing_about_forgetting():
     plain = without_tasks()
     assert summarise(plain)[2:4] == ("–", "–")  # noqa: RUF001
     outline = Outline(page(section(plain, border_labels=["cat", "dog"])))
-    assert len(outline.labels) == 2
+    assert not any(label.startswith("Heat map") for label in outline.labels)
     words = " ".join(outline.words)
     assert "dotted lines mark new classes" in words
     assert "cat" in outline.words
-    assert "need tasks" in words
+    assert "forgetting" not in words
+    assert "without held-out rows" in words
 
 
 def test_summary_of_a_model_without_leaves_and_size():
@@ -67,14 +71,17 @@ def test_summary_of_a_model_without_leaves_and_size():
     assert cells[-2:] == ("–", "–")  # noqa: RUF001
 
 
-def test_coinciding_lines_and_trees_that_never_split_are_said():
+def test_coinciding_lines_are_said_and_one_leaf_is_not_drawn():
     twins = (result(leaves=(1, 1, 1)), result("Twin", leaves=(1, 1, 1)))
     words = " ".join(Outline(page(section(*twins))).words)
     assert "The lines of MIST-G and Twin coincide." in words
-    assert "No split passed its test here" in words
+    assert "Tree growth" not in words
+    words = " ".join(Outline(page(section(twins[0], result("Tree", seed=1)))).words)
+    assert "Tree growth" in words
+    assert "MIST-G: still a single leaf." in words
     words = " ".join(Outline(page()).words)
     assert "coincide" not in words
-    assert "No split passed" not in words
+    assert "still a single leaf" not in words
 
 
 @pytest.mark.parametrize("n_rows", [1, 7, 100_000])
