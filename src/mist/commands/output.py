@@ -13,7 +13,6 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn
 from rich.table import Table
 
 from mist.commands.screen import Screen, Words
-from mist.evaluation import StreamResult
 from mist.files import write_text
 from mist.report import HEADINGS, Section, compare, render_page, summarise
 

@@ -11,7 +11,16 @@ from mist.plotting.text_layout import short
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["GREY", "MARKERS", "PALETTE", "axes_for", "ink", "line_styles", "mark_rows", "names_as_they_are"]
+__all__ = [
+    "GREY",
+    "MARKERS",
+    "PALETTE",
+    "axes_for",
+    "ink",
+    "line_styles",
+    "mark_rows",
+    "names_as_they_are",
+]
 
 PALETTE = ("#1563e6", "#e07000", "#0aa37a", "#a377b2", "#9c5a30")
 """Distinct with any kind of colour vision, and legible on white and near-black."""

@@ -156,9 +156,7 @@ def recall_svg(
 
 
 @style()
-def confusions_svg(
-    labels: Sequence[Any], rows: NDArray[np.int64], *, width: float = WIDTH
-) -> str:
+def confusions_svg(labels: Sequence[Any], rows: NDArray[np.int64], *, width: float = WIDTH) -> str:
     """Draw how the rows of each class were predicted.
 
     Parameters
@@ -182,9 +180,7 @@ def confusions_svg(
 
 
 @style()
-def cost_svg(
-    records: Sequence[ModelRecord], names: Sequence[str], *, width: float = WIDTH
-) -> str:
+def cost_svg(records: Sequence[ModelRecord], names: Sequence[str], *, width: float = WIDTH) -> str:
     """Draw memory and speed over the stream, one line per model.
 
     Parameters

@@ -98,7 +98,8 @@ def _compare(
     Each has its value in every model, and whether the models differ.
     """
     names = dict.fromkeys(name for parameters in settings.values() for name in parameters)
-    chosen, others = [], []
+    chosen: list[_Setting] = []
+    others: list[_Setting] = []
     for name in names:
         values = [write_setting(parameters.get(name)) for parameters in settings.values()]
         default = defaults is not None and all(

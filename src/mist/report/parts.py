@@ -227,7 +227,9 @@ def _recall_map(
         ),
         f"Recall in parts of {each:,} row{'s' if each > 1 else ''}, "
         "the worst class on top; empty where a class has no row."
-        + (f" The {_MOST_IN_MAP} worst of {n_classes:,} classes." if n_classes > len(shown) else ""),
+        + (
+            f" The {_MOST_IN_MAP} worst of {n_classes:,} classes." if n_classes > len(shown) else ""
+        ),
         fold,
     )
 
@@ -288,7 +290,8 @@ def _cost(section: Section, models: Sequence[ModelRecord], number: int) -> Plot:
             f"s{number}k",
             f"Line charts of memory and speed on {section.dataset}. At the end: {end}.",
         ),
-        "Size of the state of the model, and rows predicted and learnt per second, without reading.",
+        "Size of the state of the model, and rows predicted and learnt per second, without "
+        "reading.",
     )
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -111,7 +110,7 @@ def recall_table(
     """
     several = len(models) > 1
     taken = _most_taken_for(models[0])
-    lines = []
+    lines: list[list[str | Bar]] = []
     for code in worst_first(stream, models[0])[:_MOST_LISTED].tolist():
         rows = int(stream.rows[code])
         other, times = taken.get(code, (-1, 0))
@@ -211,7 +210,7 @@ def column_table(stream: StreamRecord) -> PageTable | None:
     if len(stream.labels) < 2 or not np.isfinite(stream.separation).any():
         return None
     order = np.argsort(-np.nan_to_num(stream.separation, nan=-1.0), kind="stable")
-    lines: list[list[Any]] = [
+    lines: list[list[str | Bar]] = [
         [
             stream.columns[column],
             Bar(float(stream.separation[column])),
