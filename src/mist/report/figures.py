@@ -156,25 +156,23 @@ def recall_svg(
 
 
 @style()
-def confusions_svg(labels: Sequence[Any], rows: NDArray[np.int64], *, width: float = WIDTH) -> str:
+def confusions_svg(labels: Sequence[Any], rows: NDArray[np.int64]) -> str:
     """Draw how the rows of each class were predicted.
 
     Parameters
     ----------
     labels, rows
         See `mist.plotting.plot_confusions`.
-    width : float, default=WIDTH
-        Most width in inches.
 
     Returns
     -------
     str
-        An ``<svg>`` element.
+        An ``<svg>`` element, about square.
     """
     from matplotlib.figure import Figure
 
-    side = min(1.8 + 0.36 * len(labels), width)
-    figure = Figure(figsize=(width, side), layout="constrained")
+    side = 2.6 + 0.24 * len(labels)
+    figure = Figure(figsize=(side, side), layout="constrained")
     plot_confusions(labels, rows, figure.subplots())
     return to_svg(figure)
 

@@ -70,6 +70,9 @@ class Plot:
     fold: str = ""
     """Title of the fold in which the plot is; empty if it is not folded."""
 
+    square: bool = False
+    """Whether the drawing is about square, so that it does not fill a wide page."""
+
 
 Part = Plot | PageTable
 
@@ -103,12 +106,12 @@ def parts_of(section: Section, number: int) -> list[Part]:
     return parts
 
 
-def _two(draw: Callable[..., str], prefix: str, alt: str) -> tuple[Markup, Markup]:
-    """Return a drawing for wide screens, and one for narrow screens."""
-    return (
-        embed(draw(width=WIDTH), f"{prefix}w", alt),
-        embed(draw(width=NARROW), f"{prefix}n", alt),
-    )
+def _two(
+    draw: Callable[..., str], prefix: str, alt: str, fold: str = ""
+) -> tuple[Markup, Markup | None]:
+    """Return a drawing for wide screens, and one for narrow screens unless it is folded."""
+    wide = embed(draw(width=WIDTH), f"{prefix}w", alt)
+    return wide, None if fold else embed(draw(width=NARROW), f"{prefix}n", alt)
 
 
 def _accuracy(section: Section, number: int) -> Plot:
@@ -224,6 +227,7 @@ def _recall_map(
             prefix,
             f"Heat map of the recall of each class by {name} on {section.dataset} over the stream, "
             f"from the worst class, {labels[0]}, to {labels[-1]}.",
+            fold,
         ),
         f"Recall in parts of {each:,} row{'s' if each > 1 else ''}, "
         "the worst class on top; empty where a class has no row."
@@ -259,16 +263,18 @@ def _confusions(
     matrix = _confusion_matrix(model, n_classes)
     return Plot(
         title,
-        *_two(
-            partial(confusions_svg, stream.labels, matrix),
+        embed(
+            confusions_svg(stream.labels, matrix),
             prefix,
             f"Heat map of true and predicted classes of {name} on {section.dataset}. Most "
             f"frequent: {stream.labels[model.confused[0]]} predicted as "
             f"{stream.labels[model.confused_with[0]]}, {int(model.confused_rows[0]):,} rows.",
         ),
+        None,
         "Share of the rows of each class (line) that were predicted as each class (column), in "
         "order of arrival.",
         fold,
+        square=True,
     )
 
 
