@@ -23,6 +23,7 @@ MOST_PAIRS = 1 << 15
 
 _MOST_BLOCKS = 1 << 16
 _CODE_BITS = 32
+_CODE_MASK = (1 << _CODE_BITS) - 1
 
 Codes = NDArray[np.int64]
 
@@ -266,6 +267,12 @@ class Mistakes:
         if len(self._pairs) > MOST_PAIRS:
             self._drop_rare_pairs()
 
+    @property
+    def n_classes(self) -> int:
+        """Number of classes that the counts reach to."""
+        codes = [code for key in self._pairs for code in (key >> _CODE_BITS, key & _CODE_MASK)]
+        return max(len(self._hits), 1 + max(codes, default=-1))
+
     def hits(self, n_classes: int) -> Codes:
         """Return the rows of each class that were predicted right."""
         out = np.zeros(n_classes, dtype=np.int64)
@@ -278,7 +285,7 @@ class Mistakes:
         rows = np.array([self._pairs[key] for key in keys.tolist()], dtype=np.int64)
         order = np.argsort(-rows, kind="stable")
         keys, rows = keys[order], rows[order]
-        return keys >> _CODE_BITS, keys & ((1 << _CODE_BITS) - 1), rows
+        return keys >> _CODE_BITS, keys & _CODE_MASK, rows
 
     def state(self) -> dict[str, Any]:
         """Return the state as plain values and arrays."""

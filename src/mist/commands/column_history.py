@@ -71,6 +71,11 @@ class Columns:
         self._sums[found] += np.add.reduceat(values, starts, axis=0)
         self._squares += np.einsum("ij,ij->j", values, values)
 
+    @property
+    def n_classes(self) -> int:
+        """Number of classes that the sums reach to."""
+        return len(self._sums)
+
     def separation(self) -> tuple[Array, NDArray[np.int64]]:
         """Return the share of variance between classes, and the class furthest from the mean.
 

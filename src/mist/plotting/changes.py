@@ -101,7 +101,7 @@ def mark_changes(ax: Axes, results: Sequence[StreamResult]) -> None:
             f"and {more:,} more changes",
             (1, 1),
             xycoords="axes fraction",
-            xytext=(0, 2),
+            xytext=(0, 11),  # above the labels of borders
             textcoords="offset points",
             fontsize=7,
             alpha=0.85,

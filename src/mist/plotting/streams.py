@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["plot_accuracy", "plot_accuracy_matrix", "plot_forgetting", "plot_growth"]
 
 _CURVE_POINTS = 400
-_BASELINE_DASHES: tuple[Any, ...] = ((0, (1.2, 1.2)), "-")
+_BASELINE_DASHES: tuple[Any, ...] = ((0, (1.2, 1.2)), (0, (5, 1.2, 1.2, 1.2)))
 _MOST_WRITTEN_TASKS = 10
 
 

@@ -109,7 +109,9 @@ def _over_the_stream(
     width: float,
 ) -> str:
     figure, axes = new_figure(height, width)
-    plot(results, axes, borders=borders, border_labels=labels, legend=False)
+    # There is no space for labels on a phone.
+    shown = labels if width == WIDTH else ()
+    plot(results, axes, borders=borders, border_labels=shown, legend=False)
     if width < WIDTH:
         axes.locator_params(axis="x", nbins=4)
         for text in [text for text in axes.texts if text.get_gid() == CHANGE_LABEL]:

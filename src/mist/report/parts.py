@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,6 +40,7 @@ __all__ = ["Part", "Plot", "parts_of"]
 
 _MOST_IN_MAP = 30
 _MOST_IN_MATRIX = 20
+_MOST_IN_SMALL_MATRIX = 10
 _FEWEST_COSTS = 3
 _FEWEST_BINS, _ENOUGH_ROWS = 24, 8
 
@@ -70,8 +71,8 @@ class Plot:
     fold: str = ""
     """Title of the fold in which the plot is; empty if it is not folded."""
 
-    square: bool = False
-    """Whether the drawing is about square, so that it does not fill a wide page."""
+    shape: Literal["wide", "square", "large square"] = "wide"
+    """Whether the drawing fills a wide page, or is about square. A large one scrolls on a phone."""
 
 
 Part = Plot | PageTable
@@ -274,7 +275,7 @@ def _confusions(
         "Share of the rows of each class (line) that were predicted as each class (column), in "
         "order of arrival.",
         fold,
-        square=True,
+        shape="square" if n_classes <= _MOST_IN_SMALL_MATRIX else "large square",
     )
 
 
