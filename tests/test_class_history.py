@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 from mist.commands import class_history
 from mist.commands.class_history import MOST_BINS, Classes, Mistakes, Timeline
 from mist.commands.column_history import Columns
+from mist.commands.session import Session
+from mist.presets import make_model
 
 parts = st.lists(st.lists(st.integers(0, 4), max_size=60), max_size=12)
 
@@ -130,3 +132,21 @@ def test_columns_that_come_later_and_too_many_cells(monkeypatch):
     again = Columns(columns.state())
     again.add({"a": np.array([1.0])}, np.array([0]))
     assert len(again.separation()[0]) == 0
+
+
+def test_a_state_with_counts_of_classes_that_did_not_occur_is_refused():
+    models = {"mist-g": make_model("mist-g")}
+    for part, name, counts in (
+        ("mistakes", "hits", np.array([3])),
+        ("mistakes", "pairs", np.array([1])),
+        ("columns", "sums", np.array([1.0])),
+    ):
+        state = Session(models).state()
+        holder = state[part]["mist-g"] if part == "mistakes" else state[part]
+        holder[name] = counts
+        if name == "pairs":
+            holder["pair_rows"] = np.array([1])
+        if name == "sums":
+            holder |= {"weights": counts, "origin": np.zeros(1), "squares": np.zeros(1)}
+        with pytest.raises(ValueError, match="classes that did not occur"):
+            Session(models, state)
