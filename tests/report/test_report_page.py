@@ -232,10 +232,13 @@ def test_what_is_drawn_of_few_classes():
 def test_many_classes_are_cut_with_a_note_and_their_confusions_are_a_table():
     text = page(section(without_tasks(), **counted(n_classes=50)))
     words = " ".join(" ".join(Outline(text).words).split())
-    assert "The 30 worst of 50 classes." in words
+    # In the caption of the table and in that of the heat map.
+    assert words.count("The 30 most frequent of 50 classes, the worst first.") == 2
     assert "20 more" in words
     assert "true class" not in words
     rows = rows_of(text)
+    start = rows.index(["class", "recall", "rows", "first row", "most often taken for"])
+    assert [rows[start + i][0] for i in (1, 30)] == ["&lt;class 49&gt;", "&lt;class 20&gt;"]
     start = rows.index(["class", "predicted as", "rows", "share of the class"])
     assert rows[start + 1] == ["&lt;class 49&gt;", "&lt;class 48&gt;", "49", "0.831"]
     assert f"{sum(range(35, 50))} of {sum(range(50)):,} rows" in words

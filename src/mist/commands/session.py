@@ -46,7 +46,7 @@ class Session:
         self._columns = Columns(None if state is None else state["columns"])
         mistakes = {} if state is None else state["mistakes"]
         self._mistakes = {name: Mistakes(mistakes.get(name)) for name in models}
-        counts = (self._columns, *self._mistakes.values())
+        counts: list[Columns | Mistakes] = [self._columns, *self._mistakes.values()]
         if any(each.n_classes > len(self._classes.rows) for each in counts):
             raise ValueError("the state has counts of classes that did not occur")
         states = {} if state is None else state["trials"]

@@ -30,6 +30,7 @@ from mist.report.tables import (
     column_table,
     confusion_table,
     recall_table,
+    which_shown,
     worst_first,
 )
 
@@ -38,7 +39,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Part", "Plot", "parts_of"]
 
-_MOST_IN_MAP = 30
 _MOST_IN_MATRIX = 20
 _MOST_IN_SMALL_MATRIX = 10
 _FEWEST_COSTS = 3
@@ -208,13 +208,12 @@ def _classes(section: Section, stream: StreamRecord, number: int) -> list[Part]:
 def _recall_map(
     section: Section, stream: StreamRecord, model: ModelRecord, name: str, prefix: str, fold: str
 ) -> Plot:
-    shown = worst_first(stream, model)[:_MOST_IN_MAP]
+    shown = worst_first(stream, model)[0]
     rows, hits, each = _coarser(
         stream.rows_by_time[shown], model.hits_by_time[shown], stream.rows_per_bin
     )
     recall = np.divide(hits, rows, out=np.full(rows.shape, np.nan), where=rows > 0)
     labels = [stream.labels[code] for code in shown]
-    n_classes = len(stream.labels)
     return Plot(
         "" if fold else _of("Recall over the stream", section, name),
         *_two(
@@ -231,10 +230,7 @@ def _recall_map(
             fold,
         ),
         f"Recall in parts of {each:,} row{'s' if each > 1 else ''}, "
-        "the worst class on top; empty where a class has no row."
-        + (
-            f" The {_MOST_IN_MAP} worst of {n_classes:,} classes." if n_classes > len(shown) else ""
-        ),
+        f"empty where a class has no row. {which_shown(stream)}",
         fold,
     )
 

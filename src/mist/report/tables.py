@@ -11,15 +11,19 @@ from numpy.typing import NDArray
 from mist.evaluation.stream_record import ModelRecord, StreamRecord
 
 __all__ = [
+    "MOST_SHOWN",
     "Bar",
     "PageTable",
     "column_table",
     "confusion_table",
     "recall_table",
+    "which_shown",
     "worst_first",
 ]
 
-_MOST_SHOWN = 30
+MOST_SHOWN = 30
+"""Most classes that are shown without a fold."""
+
 _MOST_LISTED = 1_000
 _MOST_CONFUSIONS = 15
 _MOST_COLUMNS = 15
@@ -74,19 +78,30 @@ class PageTable:
     """Title of the fold in which the table is; empty if it is not folded."""
 
 
-def worst_first(stream: StreamRecord, model: ModelRecord) -> NDArray[np.int64]:
-    """Return the codes of classes by recall, the lowest first; of equal ones the larger first.
+def worst_first(
+    stream: StreamRecord, model: ModelRecord
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the classes to show and the others, both by recall with the lowest first.
+
+    Of very many classes the worst ones have hardly any rows, so the most frequent ones are shown.
+
+    Returns
+    -------
+    shown, others : ndarray of int64
+        Class codes; of classes with equal recall the larger one comes first.
 
     Examples
     --------
     >>> none = np.zeros(0, dtype=np.int64)
     >>> rows = np.array([5, 9, 9])
     >>> stream = StreamRecord(("a", "b", "c"), np.arange(3), rows, rows[:, None], 23)
-    >>> worst_first(stream, ModelRecord(np.array([5, 9, 3]), rows, none, none, none)).tolist()
-    [2, 1, 0]
+    >>> worst_first(stream, ModelRecord(np.array([5, 9, 3]), rows, none, none, none))
+    (array([2, 1, 0]), array([], dtype=int64))
     """
-    recall = model.hits / np.maximum(stream.rows, 1)
-    return np.lexsort((-stream.rows, recall))
+    frequent = np.argsort(-stream.rows, kind="stable")[:MOST_SHOWN]
+    order = np.lexsort((-stream.rows, model.hits / np.maximum(stream.rows, 1)))
+    shown = np.isin(order, frequent)
+    return order[shown], order[~shown]
 
 
 def recall_table(
@@ -111,7 +126,8 @@ def recall_table(
     several = len(models) > 1
     taken = _most_taken_for(models[0])
     lines: list[list[str | Bar]] = []
-    for code in worst_first(stream, models[0])[:_MOST_LISTED].tolist():
+    shown, others = worst_first(stream, models[0])
+    for code in np.concatenate([shown, others])[:_MOST_LISTED].tolist():
         rows = int(stream.rows[code])
         other, times = taken.get(code, (-1, 0))
         lines.append(
@@ -134,14 +150,22 @@ def recall_table(
             ("first row", True),
             ("most often taken for", False),
         ),
-        lines[:_MOST_SHOWN],
+        lines[:MOST_SHOWN],
         "Recall: share of the rows of a class that were predicted right before they were learnt. "
         "The first row of a class cannot be. "
         + (f"Order and confusions are those of {names[0]}. " if several else "")
-        + ("The worst classes come first." if len(lines) > 1 else "")
-        + (f" The best {hidden:,} classes are not listed." if hidden else ""),
-        lines[_MOST_SHOWN:],
+        + which_shown(stream)
+        + (f" {hidden:,} rare classes are not listed." if hidden else ""),
+        lines[MOST_SHOWN:],
     )
+
+
+def which_shown(stream: StreamRecord) -> str:
+    """Return a sentence about the classes that are shown, and their order."""
+    n_classes = len(stream.labels)
+    if n_classes <= MOST_SHOWN:
+        return "The worst classes come first."
+    return f"The {MOST_SHOWN} most frequent of {n_classes:,} classes, the worst first."
 
 
 def _most_taken_for(model: ModelRecord) -> dict[int, tuple[int, int]]:
