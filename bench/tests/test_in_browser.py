@@ -150,7 +150,8 @@ def show(driver, pages):
 OPEN = "for (const part of document.querySelectorAll('details')) part.open = true;"
 
 SIZES = """
-const images = [...document.querySelectorAll("svg, img")];
+// Drawings for other widths of the screen are hidden.
+const images = [...document.querySelectorAll("svg, img")].filter((each) => each.checkVisibility());
 return images.map((image) => {
   const box = image.getBoundingClientRect();
   const paths = image.querySelectorAll("path").length;

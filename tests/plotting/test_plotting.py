@@ -9,11 +9,14 @@ from matplotlib.figure import Figure
 from drawn import assert_told_apart, looks
 from mist import plotting
 from mist.adaptation.changes import Change
+from mist.evaluation.stream_record import Baseline
 from mist.plotting import (
     average_curves,
     plot_accuracy,
     plot_accuracy_matrix,
+    plot_class_recall,
     plot_classes,
+    plot_confusions,
     plot_curves,
     plot_forgetting,
     plot_growth,
@@ -38,6 +41,12 @@ PLOTS = {
     "curves": lambda ax=None, **options: plot_curves(CURVES, ax, **options),
     "tasks": lambda ax=None, **options: plot_tasks(["a", "b"], [[0.5, 1], [0, 0.2]], ax, **options),
     "classes": lambda ax=None, **options: plot_classes(X, Y, ax, **options),
+    "recall": lambda ax=None, **options: plot_class_recall(
+        ["a", "b"], [[0.5, 1], [np.nan, 0]], ax, n_rows=70, rows_per_bin=50, **options
+    ),
+    "confusions": lambda ax=None, **options: plot_confusions(
+        ["a", "b"], [[9, 1], [0, 0]], ax, **options
+    ),
 }
 LABELS = {
     "accuracy": ("rows learnt", "accuracy"),
@@ -47,6 +56,8 @@ LABELS = {
     "curves": ("rows learnt", "accuracy"),
     "tasks": ("task, in order of arrival", ""),
     "classes": ("first principal component", "second principal component"),
+    "recall": ("rows learnt", ""),
+    "confusions": ("predicted class", "true class"),
 }
 
 
@@ -258,3 +269,46 @@ def test_of_many_changes_some_are_drawn_and_the_rest_counted(ax):
     assert (len(rows), rows[0], rows[-1]) == (20, 3, 270)
     assert max(np.diff(rows)) <= 15
     assert texts(ax)[-1] == "and 70 more changes"
+
+
+def test_the_last_part_of_a_recall_map_ends_with_the_stream(ax):
+    PLOTS["recall"](ax)
+    assert ax.get_xlim() == (0, 70)
+    assert ax.collections[0].get_coordinates()[0, :, 0].tolist() == [0, 50, 70]
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["a", "b"]
+
+
+def test_confusions_are_shares_of_the_true_class_and_empty_without_rows(ax):
+    PLOTS["confusions"](ax)
+    assert texts(ax) == ["0.90", "0.10"]
+    assert np.ma.count_masked(ax.collections[0].get_array()) == 2
+
+
+@pytest.mark.parametrize("rows", [[[1, 2]], [[1], [2]], []])
+def test_confusions_of_another_shape(rows, ax):
+    with pytest.raises(ValueError, match="shape"):
+        plot_confusions(["a", "b"], rows, ax)
+
+
+def test_changes_new_classes_and_baselines_are_in_the_legend(ax):
+    changes = (
+        Change(50, "class moved", "a", None),
+        Change(60, "class moved", "b", None),
+        Change(90, "common shift", None, 1.5),
+        Change(95, "cut back", None, 2.0),
+    )
+    plot_accuracy(
+        result(changes=changes),
+        ax,
+        borders=[100, 200],
+        border_title="new class",
+        baselines=[Baseline("no change", np.arange(300) % 3 > 0, 1, 2 / 3)],
+    )
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == [
+        *("MIST-G", "no change", "class moved", "common shift", "splits cut back", "new class")
+    ]
+    dashes = {line.get_label(): line.get_linestyle() for line in ax.lines if line.get_gid()}
+    assert dashes["class moved"] == "-"
+    assert dashes["common shift"] == "--"
+    (line,) = (line for line in ax.lines if line.get_label() == "no change")
+    assert line.get_ydata()[-1] == pytest.approx(2 / 3, abs=0.1)

@@ -196,7 +196,7 @@ def _kept(model: Any, attachment: Mapping[str, Any]) -> Kept:
         if type(each) is not type(make_model(name)):
             raise TypeError(f"the model of {name!r} has the wrong type")
     _check_like(Session(models).state(), kept.session)
-    _check_like([0], list(kept.session["first_rows"].values()))
+    Session(models, kept.session)  # raises if its parts do not fit together
     _check_like(0, kept.predictions)
     _check_like(0, kept.events)
     if kept.position is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -18,6 +19,8 @@ from mist.commands.output import (
     print_summary,
     write_report,
 )
+from mist.commands.prequential_run import Recorder
+from mist.commands.records import count_rows
 from mist.commands.tasks import make_stream, task_section
 from mist.datasets import load_toy, make_multimodal
 from mist.evaluation import evaluate
@@ -58,24 +61,32 @@ def demo(report: Path, seed: int, quick: bool) -> None:
     sections = []
     with make_progress() as progress:
         for name in _DATASETS:
-            X, y, source = _load(name)
+            X, y, columns, source = _load(name)
             if quick:
                 rows = np.random.default_rng(seed).permutation(len(y))[:_QUICK_ROWS]
                 X, y = X[rows], y[rows]
             stream = make_stream(X, y, seed)
+            recorders = [Recorder(make_model(model, seed=seed)) for model in _MODELS]
             results = [
                 evaluate(
-                    make_model(model, seed=seed),
+                    recorder,
                     stream,
                     model_name=model.title,
                     dataset=name,
                     chunk=max(_LEAST_STEP, stream.n_rows // _CHECKPOINTS),
                     progress=live_rate(progress, f"{name}: {model.title}", perf_counter),
                 )
-                for model in _MODELS
+                for model, recorder in zip(_MODELS, recorders, strict=True)
             ]
-            sections.append(task_section(name, stream, results, f"Source: {source}."))
-    print_summary(console, [result for section in sections for result in section.results])
+            counted = count_rows(
+                stream.X_train,
+                stream.y_train,
+                columns,
+                [(recorder.predictions, recorder.cost) for recorder in recorders],
+            )
+            origin = f"Source: {source}."
+            sections.append(task_section(name, stream, results, counted, origin))
+    print_summary(console, sections)
     write_report(
         console,
         report,
@@ -84,14 +95,16 @@ def demo(report: Path, seed: int, quick: bool) -> None:
         f"each row predicted before it is learnt. Seed {seed}"
         + (f", at most {_QUICK_ROWS} rows of each set." if quick else "."),
         sections,
-        {model.title: make_model(model, seed=seed).get_params() for model in _MODELS},
+        {model.title: make_model(model, seed=seed) for model in _MODELS},
     )
 
 
-def _load(name: str) -> tuple[NDArray[np.float64], NDArray[Any], str]:
+def _load(name: str) -> tuple[NDArray[np.float64], NDArray[Any], Sequence[str], str]:
+    """Return rows, labels, names of columns, and where they come from."""
     if name == "multimodal":
         X, y = make_multimodal(**_MULTIMODAL)
         options = ", ".join(f"{option}={value}" for option, value in _MULTIMODAL.items())
-        return X, y, f"mist.datasets.make_multimodal({options})"
+        columns = [f"x{j}" for j in range(X.shape[1])]
+        return X, y, columns, f"mist.datasets.make_multimodal({options})"
     dataset = load_toy(name)
-    return dataset.X, dataset.y, dataset.source
+    return dataset.X, dataset.y, dataset.feature_names, dataset.source

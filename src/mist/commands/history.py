@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["MOST_ANSWERS", "MOST_POINTS", "Answers", "Curve"]
+__all__ = ["MOST_ANSWERS", "MOST_POINTS", "Answers", "Cost", "Curve"]
 
 MOST_ANSWERS = 1 << 22
 """Most entries of `Answers`; above it pairs of entries are merged."""
@@ -17,6 +17,7 @@ MOST_POINTS = 1 << 14
 """Most points of a `Curve`; above it every other point is dropped."""
 
 _FEWEST_ROWS = 1000
+_MOST_COSTS = 512
 
 
 class Answers:
@@ -165,6 +166,42 @@ class Curve:
             "stride": self._stride,
             "last": self._last,
         }
+
+
+class Cost:
+    """Memory and time of a model over a stream.
+
+    Parameters
+    ----------
+    state : mapping or None
+        Result of `state` in an earlier run, to continue it.
+
+    Examples
+    --------
+    >>> cost = Cost()
+    >>> cost.add(1000, 4096, 0.25)
+    >>> [values.tolist() for values in cost.points()]
+    [[1000], [4096], [250000]]
+    """
+
+    def __init__(self, state: Mapping[str, Any] | None = None) -> None:
+        given = {"nbytes": {}, "microseconds": {}} if state is None else state
+        self._nbytes = Curve(**given["nbytes"], most=_MOST_COSTS)
+        self._microseconds = Curve(**given["microseconds"], most=_MOST_COSTS)
+
+    def add(self, row: int, nbytes: int, seconds: float) -> None:
+        """Add the size of the model and the time spent so far, after ``row`` rows."""
+        self._nbytes.add(row, nbytes)
+        self._microseconds.add(row, round(1e6 * seconds))
+
+    def points(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+        """Return rows, bytes and microseconds."""
+        rows, nbytes = self._nbytes.points()
+        return rows, nbytes, self._microseconds.points()[1]
+
+    def state(self) -> dict[str, Any]:
+        """Return the state as plain values and arrays."""
+        return {"nbytes": self._nbytes.state(), "microseconds": self._microseconds.state()}
 
 
 def _means(rows: NDArray[Any], size: int) -> NDArray[Any]:

@@ -13,9 +13,8 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn
 from rich.table import Table
 
 from mist.commands.screen import Screen, Words
-from mist.evaluation import StreamResult
 from mist.files import write_text
-from mist.report import HEADINGS, Section, render_page, summarise
+from mist.report import HEADINGS, Section, compare, render_page, summarise
 
 __all__ = [
     "check_output",
@@ -128,15 +127,15 @@ def print_facts(console: Console, facts: Iterable[tuple[str, str]]) -> None:
     console.print(table)
 
 
-def print_summary(console: Console, results: Sequence[StreamResult]) -> None:
-    """Print the summary table, with a rule between data sets.
+def print_summary(console: Console, sections: Sequence[Section]) -> None:
+    """Print the summary table, with a rule between data sets, and how the baselines did.
 
     Parameters
     ----------
     console : Console
         Output console.
-    results : sequence of StreamResult
-        Runs, one line each.
+    sections : sequence of Section
+        One per data set; each run is a line.
     """
     table = Table(
         box=box.SIMPLE_HEAD,
@@ -147,11 +146,15 @@ def print_summary(console: Console, results: Sequence[StreamResult]) -> None:
     )
     for i, heading in enumerate(HEADINGS):
         table.add_column(heading, justify="left" if i < 2 else "right")
-    for i, result in enumerate(results):
-        if i and result.dataset != results[i - 1].dataset:
-            table.add_section()
-        table.add_row(*summarise(result))
+    for section in sections:
+        for result in section.results:
+            table.add_row(*summarise(result))
+        table.add_section()
     console.print(table)
+    several = len(sections) > 1
+    for section in sections:
+        if text := compare(section.dataset if several else "", section.stream):
+            console.print(text, markup=False, soft_wrap=True)
 
 
 def write_report(
@@ -160,7 +163,7 @@ def write_report(
     title: str,
     intro: str,
     sections: Sequence[Section],
-    settings: Mapping[str, Mapping[str, Any]],
+    models: Mapping[str, Any],
 ) -> None:
     """Write the HTML report and print its path.
 
@@ -170,10 +173,14 @@ def write_report(
         Output console.
     path : Path
         HTML file.
-    title, intro, sections, settings
+    title, intro, sections
         See :func:`mist.report.render_page`.
+    models : mapping of str to model
+        The models by their names in the report, for their parameters.
     """
-    write_text(path, render_page(title, intro, sections, settings))
+    settings = {name: model.get_params() for name, model in models.items()}
+    defaults = {name: type(model)().get_params() for name, model in models.items()}
+    write_text(path, render_page(title, intro, sections, settings, defaults))
     print_path(console, "Report", path)
 
 

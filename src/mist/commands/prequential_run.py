@@ -11,9 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mist.adaptation.changes import Change
-from mist.commands.history import Answers, Curve
+from mist.commands.class_history import Mistakes
+from mist.commands.history import Answers, Cost, Curve
+from mist.commands.records import model_record
 from mist.evaluation import StreamResult
 from mist.evaluation.changes import changes_after
+from mist.evaluation.stream_record import ModelRecord
 
 __all__ = ["PrequentialRun", "Recorder"]
 
@@ -48,12 +51,13 @@ class PrequentialRun:
         self._title = title
         self._seconds = 0.0
         if state is None:
-            self._answers, self._leaves = Answers(), Curve()
+            self._answers, self._leaves, self._cost = Answers(), Curve(), Cost()
         else:
             self.hits, self.learnt = state["hits"], state["learnt"]
             self._seconds = state["seconds"]
             self._answers = Answers(**state["answers"])
             self._leaves = Curve(**state["leaves"])
+            self._cost = Cost(state["cost"])
 
     @property
     def accuracy(self) -> float:
@@ -68,6 +72,7 @@ class PrequentialRun:
             "seconds": self._seconds,
             "answers": self._answers.state(),
             "leaves": self._leaves.state(),
+            "cost": self._cost.state(),
         }
 
     def advance(
@@ -115,7 +120,24 @@ class PrequentialRun:
         self.hits += int(correct.sum())
         self._answers.add(correct)
         self._leaves.add(self.learnt, self.model.n_leaves_)
+        self._cost.add(self.learnt, self.model.nbytes, self._seconds)
         return answers
+
+    def record(self, mistakes: Mistakes, n_classes: int) -> ModelRecord:
+        """Return the counts of the model by class, and its cost over the stream.
+
+        Parameters
+        ----------
+        mistakes : Mistakes
+            Its hits and confusions.
+        n_classes : int
+            Classes of the stream.
+
+        Returns
+        -------
+        ModelRecord
+        """
+        return model_record(mistakes, self._cost, n_classes)
 
     def result(self, dataset: str, seed: int) -> StreamResult:
         """Return the measurements; without tasks, final accuracy and forgetting are NaN.
@@ -159,7 +181,7 @@ class PrequentialRun:
 
 
 class Recorder:
-    """Wrapper of a model that records its test-then-train predictions.
+    """Wrapper of a model that records its test-then-train predictions and their cost.
 
     Parameters
     ----------
@@ -172,16 +194,23 @@ class Recorder:
         The model.
     predictions : list
         The predictions so far, in the order of the stream.
+    cost : Cost
+        Memory and time so far.
     """
 
     def __init__(self, model: Any) -> None:
         self.predictions: list[Any] = []
+        self.cost = Cost()
         self.model = model
+        self._seconds = 0.0
 
     def prequential(self, X: NDArray[np.float64], y: NDArray[Any]) -> NDArray[Any]:
         """Predict, then learn each row with the model, and record the predictions."""
+        start = perf_counter()
         predictions: NDArray[Any] = self.model.prequential(X, y)
+        self._seconds += perf_counter() - start
         self.predictions.extend(predictions.tolist())
+        self.cost.add(len(self.predictions), self.model.nbytes, self._seconds)
         return predictions
 
     def __getattr__(self, name: str) -> Any:

@@ -26,6 +26,7 @@ from mist.commands.output import (
 )
 from mist.commands.predictions import Predictions, open_predictions
 from mist.commands.prequential_run import Recorder
+from mist.commands.records import count_rows
 from mist.commands.screen import Screen
 from mist.commands.session import Session
 from mist.commands.stopping import stopping
@@ -116,7 +117,7 @@ def run(options: RunOptions) -> None:
         section, models = run_over.section(), run_over.session.models
     else:
         section, models = _by_class(options, names, table, console)
-    print_summary(console, section.results)
+    print_summary(console, [section])
     if found := summary(section.results):
         console.print(found, soft_wrap=True)
     if options.predictions is not None:
@@ -137,7 +138,7 @@ def run(options: RunOptions) -> None:
         + ("rows in the order of the file. " if options.order == "file" else "task after task. ")
         + f"Target {table.target}, seed {options.seed}.",
         [section],
-        {find_preset(name).title: model.get_params() for name, model in models.items()},
+        {find_preset(name).title: model for name, model in models.items()},
     )
     if fault is not None:
         raise fault
@@ -307,8 +308,7 @@ class _Run:
 
     def section(self) -> Section:
         """Return the results for the report."""
-        n_columns = len(self._table.names)
-        return self.session.section(self._table.name, n_columns, self._options.seed)
+        return self.session.section(self._table.name, self._table.names, self._options.seed)
 
     def _chunks(self) -> Iterator[Chunk]:
         if isinstance(self._table, LiveTable):
@@ -441,7 +441,13 @@ def _by_class(
             stream.y_train.tolist(),
             [recorder.predictions for recorder in recorders.values()],
         )
-    section = task_section(table.name, stream, results)
+    counted = count_rows(
+        stream.X_train,
+        stream.y_train,
+        table.names,
+        [(recorder.predictions, recorder.cost) for recorder in recorders.values()],
+    )
+    section = task_section(table.name, stream, results, counted)
     return section, {name: recorder.model for name, recorder in recorders.items()}
 
 

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from itertools import compress
 from time import perf_counter
 from typing import Any
 
 import numpy as np
 
 from mist.adaptation.changes import Change
+from mist.commands.class_history import Classes, Mistakes
+from mist.commands.column_history import Columns
 from mist.commands.prequential_run import PrequentialRun
+from mist.commands.records import stream_record
 from mist.io import Chunk
 from mist.presets import find_preset
 from mist.report import Section
@@ -38,7 +42,13 @@ class Session:
     def __init__(self, models: Mapping[str, Any], state: Mapping[str, Any] | None = None) -> None:
         self.done = 0 if state is None else state["done"]
         self.models = dict(models)
-        self._first_rows: dict[Any, int] = {} if state is None else state["first_rows"]
+        self._classes = Classes(None if state is None else state["classes"])
+        self._columns = Columns(None if state is None else state["columns"])
+        mistakes = {} if state is None else state["mistakes"]
+        self._mistakes = {name: Mistakes(mistakes.get(name)) for name in models}
+        counts: list[Columns | Mistakes] = [self._columns, *self._mistakes.values()]
+        if any(each.n_classes > len(self._classes.rows) for each in counts):
+            raise ValueError("the state has counts of classes that did not occur")
         states = {} if state is None else state["trials"]
         self._runs = {
             name: PrequentialRun(model, find_preset(name).title, states.get(name))
@@ -61,7 +71,9 @@ class Session:
         """Return the state without the models, as plain values and arrays."""
         return {
             "done": self.done,
-            "first_rows": self._first_rows,
+            "classes": self._classes.state(),
+            "columns": self._columns.state(),
+            "mistakes": {name: each.state() for name, each in self._mistakes.items()},
             "trials": {name: run.state() for name, run in self._runs.items()},
         }
 
@@ -78,12 +90,23 @@ class Session:
         list of list
             The predictions of each model.
         """
-        learnt = chunk.y if chunk.known is None else chunk.y[chunk.known]
-        for label, row in zip(*np.unique(learnt, return_index=True), strict=True):
-            self._first_rows.setdefault(label.item(), self.learnt + int(row))
+        before = self.learnt
         answers = [run.advance(chunk.X, chunk.y, chunk.known) for run in self._runs.values()]
+        if self.learnt > before:
+            self._count(chunk, answers)
         self.done += len(chunk.y)
         return answers
+
+    def _count(self, chunk: Chunk, answers: list[list[Any]]) -> None:
+        X, known = chunk.X, chunk.known
+        labels = chunk.y if known is None else chunk.y[known]
+        codes = self._classes.add(labels.tolist())
+        if known is not None:
+            X = {n: x[known] for n, x in X.items()} if isinstance(X, Mapping) else X[known]
+            answers = [list(compress(each, known.tolist())) for each in answers]
+        self._columns.add(X, codes)
+        for mistakes, each in zip(self._mistakes.values(), answers, strict=True):
+            mistakes.add(codes, self._classes.codes_of(each))
 
     def note(self) -> str:
         """Return progress, speed and accuracy as text."""
@@ -91,15 +114,15 @@ class Session:
         shares = "  ".join(f"{name} {run.accuracy:.3f}" for name, run in self._runs.items())
         return f"{self.done:,} rows  {rate:,.0f} rows/s  accuracy {shares}"
 
-    def section(self, name: str, n_columns: int, seed: int) -> Section:
+    def section(self, name: str, columns: Sequence[str], seed: int) -> Section:
         """Return the results as a section of the report.
 
         Parameters
         ----------
         name : str
             Name of the table.
-        n_columns : int
-            Number of columns learnt.
+        columns : sequence of str
+            Names of the columns learnt.
         seed : int
             Seed of the models.
 
@@ -109,12 +132,20 @@ class Session:
             Has a border at the first row of each class except the first class.
         """
         bare = self.done - self.learnt
-        borders = sorted((row, str(label)) for label, row in self._first_rows.items() if row)
+        stream = stream_record(self._classes, self._columns, self._columns.names or columns)
+        n_classes = len(stream.labels)
+        borders = [
+            (int(row), str(label))
+            for row, label in zip(stream.first_rows, stream.labels, strict=True)
+            if row
+        ]
         return Section(
             name,
-            f"{self.done:,} rows, {n_columns} columns, {len(self._first_rows)} classes."
+            f"{self.done:,} rows, {len(columns)} columns, {n_classes} classes."
             + (f" {bare:,} rows had no label and were predicted only." if bare else ""),
             [run.result(name, seed) for run in self._runs.values()],
             np.array([row for row, _ in borders], dtype=np.int64),
             [label for _, label in borders],
+            stream,
+            [run.record(self._mistakes[name], n_classes) for name, run in self._runs.items()],
         )

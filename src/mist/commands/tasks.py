@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mist.evaluation import ClassIncrementalStream, StreamResult
+from mist.evaluation.stream_record import ModelRecord, StreamRecord
 from mist.report import Section
 
 __all__ = ["make_stream", "task_section"]
@@ -38,7 +39,11 @@ def make_stream(X: NDArray[Any], y: NDArray[Any], seed: int) -> ClassIncremental
 
 
 def task_section(
-    dataset: str, stream: ClassIncrementalStream, results: Sequence[StreamResult], origin: str = ""
+    dataset: str,
+    stream: ClassIncrementalStream,
+    results: Sequence[StreamResult],
+    counted: tuple[StreamRecord, Sequence[ModelRecord]],
+    origin: str = "",
 ) -> Section:
     """Return the runs over a class-incremental stream as a section of the report.
 
@@ -50,6 +55,8 @@ def task_section(
         The stream of the runs.
     results : sequence of StreamResult
         One per model.
+    counted : tuple of StreamRecord and sequence of ModelRecord
+        Counts of the stream and of each model.
     origin : str, default=""
         A sentence about the source of the data.
 
@@ -67,4 +74,5 @@ def task_section(
         results,
         stream.boundaries[:-1],
         [f"task {number}" for number in range(2, len(stream) + 1)],
+        *counted,
     )

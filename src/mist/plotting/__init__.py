@@ -4,6 +4,7 @@ Without axes a function makes a pyplot figure; with axes pyplot is not used. Tex
 are not data have the colours of the matplotlib settings, so that matplotlib styles apply.
 """
 
+from mist.plotting.class_maps import plot_class_recall, plot_confusions
 from mist.plotting.classes import plot_classes
 from mist.plotting.curves import Curve, average_curves, plot_curves
 from mist.plotting.shares import plot_tasks
@@ -18,7 +19,9 @@ __all__ = [
     "line_styles",
     "plot_accuracy",
     "plot_accuracy_matrix",
+    "plot_class_recall",
     "plot_classes",
+    "plot_confusions",
     "plot_curves",
     "plot_forgetting",
     "plot_growth",

@@ -26,7 +26,14 @@ _LINE_HEIGHT = 0.24
 _MOST_WRITTEN_TASKS = 14
 
 
-def draw_shares(ax: Axes, shares: NDArray[np.float64], letters: float | None) -> Any:
+def draw_shares(
+    ax: Axes,
+    shares: NDArray[np.float64],
+    letters: float | None,
+    least: float = 0.0,
+    *,
+    edges: NDArray[np.float64] | None = None,
+) -> Any:
     """Draw a matrix of shares as a heat map, with the first row on top.
 
     Parameters
@@ -37,6 +44,10 @@ def draw_shares(ax: Axes, shares: NDArray[np.float64], letters: float | None) ->
         Numbers from 0 to 1; cells with NaN stay empty.
     letters : float or None
         Font size, in points, of the numbers in the cells; None writes no numbers.
+    least : float, default=0.0
+        Least share that is written.
+    edges : ndarray of shape (m + 1,) or None, default=None
+        Left and right ends of the columns; None means 0 to m.
 
     Returns
     -------
@@ -52,12 +63,17 @@ def draw_shares(ax: Axes, shares: NDArray[np.float64], letters: float | None) ->
     """
     from matplotlib.colors import LinearSegmentedColormap
 
+    n, m = shares.shape
     mesh = ax.pcolormesh(
+        np.arange(m + 1) if edges is None else edges,
+        np.arange(n + 1),
         np.ma.masked_invalid(shares),
         cmap=LinearSegmentedColormap.from_list("mist", _SHADES),
         vmin=0,
         vmax=1,
-        edgecolors="none",
+        # Without edges, hairlines of the page show between the cells of an SVG.
+        edgecolors="face",
+        linewidth=0.3,
     )
     ax.set_xlim(0, shares.shape[1])
     ax.set_ylim(shares.shape[0], 0)
@@ -66,7 +82,7 @@ def draw_shares(ax: Axes, shares: NDArray[np.float64], letters: float | None) ->
     for spine in ax.spines.values():
         spine.set_visible(False)
     if letters is not None:
-        for i, j in np.argwhere(np.isfinite(shares)):
+        for i, j in np.argwhere(shares >= least):
             ax.text(
                 j + 0.5,
                 i + 0.5,
@@ -79,7 +95,9 @@ def draw_shares(ax: Axes, shares: NDArray[np.float64], letters: float | None) ->
     return mesh
 
 
-def add_colour_bar(mesh: Any, ax: Axes | Sequence[Axes], **options: Any) -> None:
+def add_colour_bar(
+    mesh: Any, ax: Axes | Sequence[Axes], label: str = "accuracy", **options: Any
+) -> None:
     """Add a colour bar to a heat map.
 
     Parameters
@@ -88,6 +106,8 @@ def add_colour_bar(mesh: Any, ax: Axes | Sequence[Axes], **options: Any) -> None
         Result of `draw_shares`.
     ax : matplotlib.axes.Axes or sequence of them
         Axes that the bar belongs to.
+    label : str, default="accuracy"
+        What the shares are.
     **options
         Options of ``Figure.colorbar``.
 
@@ -103,7 +123,7 @@ def add_colour_bar(mesh: Any, ax: Axes | Sequence[Axes], **options: Any) -> None
     first = ax[0] if isinstance(ax, Sequence) else ax
     bar = first.figure.colorbar(mesh, ax=ax, **options)
     bar.outline.set_visible(False)
-    bar.set_label("accuracy")
+    bar.set_label(label)
 
 
 def heat_map_height(n_lines: int) -> float:

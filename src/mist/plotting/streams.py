@@ -11,10 +11,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from mist.evaluation import StreamResult
 from mist.evaluation.metrics import window_length
+from mist.evaluation.stream_record import Baseline
 from mist.plotting.changes import mark_changes
 from mist.plotting.shares import add_colour_bar, draw_shares
 from mist.plotting.text_layout import short
-from mist.plotting.theme import axes_for, line_styles, mark_rows, names_as_they_are
+from mist.plotting.theme import GREY, axes_for, line_styles, mark_rows, names_as_they_are
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["plot_accuracy", "plot_accuracy_matrix", "plot_forgetting", "plot_growth"]
 
 _CURVE_POINTS = 400
+_BASELINE_DASHES: tuple[Any, ...] = ((0, (1.2, 1.2)), (0, (5, 1.2, 1.2, 1.2)))
 _MOST_WRITTEN_TASKS = 10
 
 
@@ -32,6 +34,8 @@ def plot_accuracy(
     *,
     borders: Iterable[float] | None = None,
     border_labels: Sequence[str] = (),
+    border_title: str | None = None,
+    baselines: Sequence[Baseline] = (),
     changes: bool = True,
     legend: bool = True,
 ) -> Axes:
@@ -50,6 +54,10 @@ def plot_accuracy(
         Rows to mark with dotted lines; None means the ends of tasks.
     border_labels : sequence of str, default=()
         One label for each border, or empty for no labels.
+    border_title : str or None, default=None
+        What the borders are, for the legend.
+    baselines : sequence of mist.evaluation.stream_record.Baseline, default=()
+        Predictions without a model, drawn as thin grey lines.
     changes : bool, default=True
         Whether to mark the changes that the models found (`StreamResult.changes`) with thin lines.
         At most 20 lines are drawn.
@@ -86,11 +94,22 @@ def plot_accuracy(
     for run, line in zip(runs, line_styles(len(runs)), strict=True):
         rows, shares = _windowed(run)
         ax.plot(rows, shares, label=short(run.model), **line)
+    for baseline, dashes in zip(baselines, _BASELINE_DASHES, strict=False):
+        rows, shares = _windowed(baseline)
+        ax.plot(
+            rows,
+            shares,
+            label=baseline.model,
+            color=GREY,
+            linewidth=1.2,
+            linestyle=dashes,
+            zorder=1.5,
+        )
     ax.set_ylim(-0.02, 1.02)
     ax.set_ylabel("accuracy")
     if changes:
         mark_changes(ax, runs)
-    _finish(ax, runs, borders, border_labels, legend)
+    _finish(ax, runs, borders, border_labels, legend, border_title)
     return ax
 
 
@@ -278,7 +297,7 @@ def _matrix_of(result: StreamResult | ArrayLike) -> NDArray[np.float64]:
     return matrix
 
 
-def _windowed(run: StreamResult) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+def _windowed(run: StreamResult | Baseline) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     # Only the drawn points are computed: a cumulative sum would take 8 bytes per row.
     correct, each = run.correct, run.rows_per_answer
     window = max(1, window_length(run.n_rows) // each)
@@ -295,9 +314,10 @@ def _finish(
     borders: Iterable[float] | None,
     labels: Sequence[str],
     legend: bool,
+    title: str | None = None,
 ) -> None:
     # The last task ends where the plot does.
     given: Any = runs[0].boundaries[:-1] if borders is None else borders
-    mark_rows(ax, max(run.n_rows for run in runs), given, labels)
+    mark_rows(ax, max(run.n_rows for run in runs), given, labels, title)
     if legend:
         ax.legend()

@@ -11,10 +11,22 @@ from mist.plotting.text_layout import short
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["MARKERS", "PALETTE", "axes_for", "ink", "line_styles", "mark_rows", "names_as_they_are"]
+__all__ = [
+    "GREY",
+    "MARKERS",
+    "PALETTE",
+    "axes_for",
+    "ink",
+    "line_styles",
+    "mark_rows",
+    "names_as_they_are",
+]
 
 PALETTE = ("#1563e6", "#e07000", "#0aa37a", "#a377b2", "#9c5a30")
 """Distinct with any kind of colour vision, and legible on white and near-black."""
+
+GREY = "#808890"
+"""Of lines that are not models, legible on white and near-black."""
 
 MARKERS = ("o", "s", "^", "D", "v", "P", "*", "X")
 """Distinct by outline alone."""
@@ -150,7 +162,11 @@ def axes_for(ax: Axes | None, width: float = 6.4, height: float = 3.6) -> Axes:
 
 
 def mark_rows(
-    ax: Axes, n_rows: float, borders: Iterable[float], labels: Sequence[str] = ()
+    ax: Axes,
+    n_rows: float,
+    borders: Iterable[float],
+    labels: Sequence[str] = (),
+    title: str | None = None,
 ) -> None:
     """Set up the x-axis for rows learnt, and mark borders.
 
@@ -165,6 +181,8 @@ def mark_rows(
     labels : sequence of str, default=()
         One label for each border, or none; labels that do not fit are left out, and all labels if
         there are more than 24 borders.
+    title : str or None, default=None
+        What the borders are, for the legend.
 
     Examples
     --------
@@ -180,8 +198,10 @@ def mark_rows(
     ax.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
     if len(borders) > _MOST_BORDERS:
         return
-    for border in borders:
-        ax.axvline(border, color=ink(), alpha=0.35, linewidth=0.8, linestyle=(0, (2, 3)))
+    for i, border in enumerate(borders):
+        line = ax.axvline(border, color=ink(), alpha=0.35, linewidth=0.8, linestyle=(0, (2, 3)))
+        if i == 0 and title is not None:
+            line.set_label(title)
     if len(borders) > _MOST_BORDER_LABELS:
         return
     last = -float("inf")

@@ -17,13 +17,16 @@ if TYPE_CHECKING:
 
 from mist.texts import without_controls
 
-__all__ = ["INK", "WIDTH", "new_figure", "style", "to_png", "to_svg"]
+__all__ = ["INK", "NARROW", "WIDTH", "new_figure", "style", "to_png", "to_svg"]
 
 INK = "#0a0b0c"
 """Placeholder of the text colour of the page; replaced by ``currentColor`` in the SVG."""
 
 WIDTH = 9.0
 """Width of a plot, in inches."""
+
+NARROW = 4.3
+"""Width of a plot on a phone, in inches."""
 
 
 @contextmanager
@@ -65,13 +68,15 @@ def style() -> Iterator[None]:
         yield
 
 
-def new_figure(height: float) -> tuple[Figure, Axes]:
-    """Return a figure of the full width with one plot and faint horizontal lines.
+def new_figure(height: float, width: float = WIDTH) -> tuple[Figure, Axes]:
+    """Return a figure with one plot and faint horizontal lines.
 
     Parameters
     ----------
     height : float
         Height in inches.
+    width : float, default=WIDTH
+        Width in inches.
 
     Returns
     -------
@@ -88,7 +93,7 @@ def new_figure(height: float) -> tuple[Figure, Axes]:
     """
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(WIDTH, height), layout="constrained")
+    figure = Figure(figsize=(width, height), layout="constrained")
     axes = figure.subplots()
     axes.grid(axis="y")
     axes.set_axisbelow(True)
