@@ -22,6 +22,7 @@ from mist.engine.row_loops import DONE, FULL_CELLS, FULL_ITEMS
 from mist.engine.single_row import UNSURE, decode_status, learner, predictor
 from mist.fitted import FittedTree
 from mist.limits import LARGEST_WEIGHT
+from mist.tables import PLAIN_NUMBERS
 
 Array = np.ndarray[Any, Any]
 
@@ -93,7 +94,10 @@ class PlainRows:
         if kind is not dict or len(x) != self.n:
             return None
         try:
-            return np.frombuffer(self.pack(*self.values(x)))
+            values = self.values(x)
+            if not PLAIN_NUMBERS.issuperset(map(type, values)):  # dates can be packed, too
+                return None
+            return np.frombuffer(self.pack(*values))
         except Exception:  # the slow path raises the right error
             return None
 

@@ -7,7 +7,10 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AnySet
+from datetime import date, time, timedelta
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -18,17 +21,25 @@ Array = np.ndarray[Any, Any]
 
 __all__ = [
     "MOST_DENSE",
+    "PLAIN_NUMBERS",
     "as_frame",
     "as_numbers",
     "cells_of",
     "dense",
+    "encodable_cells",
     "frame_columns",
     "is_category",
     "is_missing",
     "is_number",
     "named_columns",
+    "number_in",
     "numbers",
-    "text_refused",
+    "plain_row",
+    "plain_rows",
+    "read_cells",
+    "refuse_lazy",
+    "row_by_name",
+    "unmasked",
 ]
 
 MOST_DENSE = 2**30
@@ -39,6 +50,14 @@ _FRAMES = {"pandas": "DataFrame", "polars": "DataFrame", "pyarrow": "Table"}
 _ROWS_AT_ONCE = 1024
 _NUMBERS = "biuf"
 _TIMES = "mM"
+_DATES = (date, time, timedelta, np.datetime64, np.timedelta64)
+_UNREAD = ("collect", "compute", "execute", "to_table", "read_all")
+"""Methods that make a table of an object that has none yet."""
+PLAIN_NUMBERS = frozenset(
+    {int, float, bool, np.bool_, np.float64, np.float32, np.int64, np.int32, np.uint8}
+)
+"""Types of cells that NumPy converts to numbers as it should; not all types are listed."""
+_MISSING_TYPES = {"NAType", "NaTType", "MaskedConstant"}
 
 
 def as_frame(X: Any) -> Any:
@@ -103,6 +122,7 @@ def named_columns(X: Any, method: str) -> dict[Any, Any]:
             twice = next(name for j, name in enumerate(names) if name in names[:j])
             raise ValueError(f"X has two columns named {twice!r}; give each a name of its own")
     else:
+        refuse_lazy(X, "X")
         raise TypeError(
             f"{method} finds columns by name and got {type(X).__name__}: give a data frame or a "
             "mapping of names to columns; methods without '_many' take arrays"
@@ -127,7 +147,7 @@ def cells_of(column: Any, name: Any) -> Array:
     Parameters
     ----------
     column : sequence or column of a data frame
-        The cells; categories are decoded.
+        The cells; categories are decoded, and masked cells are missing.
     name : label
         Its name, for the error message.
 
@@ -143,8 +163,9 @@ def cells_of(column: Any, name: Any) -> Array:
     elif hasattr(column, "to_numpy"):
         cells = column.to_numpy()
     elif isinstance(column, np.ndarray):
-        cells = column
+        cells = unmasked(column)
     else:
+        refuse_lazy(column, f"column {name!r}")
         cells = _array_of(column)
     if cells.ndim != 1:
         raise ValueError(
@@ -161,9 +182,53 @@ def _array_of(column: Any) -> Array:
     column = list(column)
     if all(isinstance(cell, int | float | np.number | np.bool_) for cell in column):
         return np.asarray(column)
-    cells = np.empty(len(column), dtype=object)
-    cells[:] = column
-    return cells
+    return np.fromiter(column, dtype=object, count=len(column))
+
+
+def unmasked(X: Any) -> Any:
+    """Make a plain array of a masked one, with missing values; return anything else unchanged.
+
+    Examples
+    --------
+    >>> unmasked(np.ma.array([1.0, 2.0], mask=[False, True])), unmasked("a")
+    (array([ 1., nan]), 'a')
+    """
+    if isinstance(X, list | tuple) and any(isinstance(row, np.ma.MaskedArray) for row in X):
+        X = np.ma.array(X)  # NumPy would read what is behind the masks of the rows
+    if not isinstance(X, np.ma.MaskedArray):
+        return X
+    if not np.ma.is_masked(X):
+        return np.asarray(X)
+    plain = np.array(X.data, dtype=X.dtype if X.dtype.kind == "f" else object)
+    plain[np.ma.getmaskarray(X)] = np.nan if X.dtype.kind == "f" else None
+    return plain
+
+
+def refuse_lazy(X: Any, what: str) -> None:
+    """Refuse objects without cells, such as lazy frames and generators.
+
+    Parameters
+    ----------
+    X : object
+        What should be a table, an array or a list.
+    what : str
+        Its name in the error message.
+
+    Raises
+    ------
+    TypeError
+        The message says how to get the cells.
+    """
+    if hasattr(X, "__array__"):
+        return
+    for method in _UNREAD:
+        if callable(getattr(X, method, None)):
+            raise TypeError(
+                f"{what} is lazy, a {type(X).__name__} without rows: call .{method}() first and "
+                "pass the result"
+            )
+    if isinstance(X, Iterator | AnySet):
+        raise TypeError(f"{what} is a {type(X).__name__}: give a list or an array")
 
 
 def is_category(column: Any) -> bool:
@@ -176,9 +241,13 @@ def is_category(column: Any) -> bool:
 
 def is_missing(cell: Any) -> bool:
     """Whether a cell is None, NaN, or the missing value of a library."""
-    if cell is None or type(cell).__name__ in {"NAType", "NaTType"}:
+    if cell is None or type(cell).__name__ in _MISSING_TYPES:
         return True
-    return isinstance(cell, float) and math.isnan(cell)
+    if isinstance(cell, np.datetime64 | np.timedelta64):
+        return bool(np.isnat(cell))
+    if isinstance(cell, Decimal):
+        return cell.is_nan()
+    return isinstance(cell, float | np.floating) and math.isnan(cell)
 
 
 def is_number(cell: Any) -> bool:
@@ -204,21 +273,115 @@ def as_numbers(cells: Array, name: Any) -> Array:
     if cells.dtype.kind in _NUMBERS:
         return cells.astype(np.float64, copy=False)
     if cells.dtype.kind in _TIMES:
-        raise ValueError(
-            f"column {name!r} holds dates or times; convert them to numbers first, for "
-            "instance seconds since a fixed day"
-        )
+        raise ValueError(_dates_refused(name))
     if cells.dtype.kind == "c":
-        raise ValueError(f"Complex data not supported: column {name!r} holds complex numbers")
-    out = np.empty(len(cells))
-    for row, cell in enumerate(cells.tolist()):
-        try:
-            out[row] = np.nan if is_missing(cell) else float(cell)
-        except ValueError:
-            raise ValueError(_text_refused(name, row, cell)) from None
-        except (TypeError, OverflowError) as fault:
-            raise type(fault)(f"column {name!r}, row {row}: {fault}") from None
-    return out
+        raise ValueError(_complex_refused(name))
+    return np.array([number_in(cell, name, row) for row, cell in enumerate(cells.tolist())], float)
+
+
+def number_in(cell: Any, name: Any, row: int) -> float:
+    """Read a cell as a number, NaN if it is missing.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If it is not a number; the message names the column and the row.
+
+    Examples
+    --------
+    >>> number_in(3, "a", 0), number_in("1.5", "a", 0), number_in(None, "a", 0)
+    (3.0, 1.5, nan)
+    """
+    if type(cell) is float:
+        return cell
+    if is_missing(cell):
+        return math.nan
+    refused = _cell_refused(cell, name, row)
+    if refused is not None:
+        raise refused
+    try:
+        return float(cell)
+    except OverflowError:
+        raise ValueError(
+            f"column {name!r} holds a number at row {row} that is too large for float64; replace "
+            "it, or use NaN for a missing value"
+        ) from None
+    except ValueError:
+        raise ValueError(
+            f"column {name!r} holds the text {cell!r} at row {row} (could not convert string to "
+            "float); models learn numbers: encode it with mist.preprocessing.StreamEncoder, or "
+            "leave it out"
+        ) from None
+    except TypeError:
+        raise TypeError(
+            f"column {name!r} holds {_shown(cell)} at row {row}, which is not a number: convert "
+            "it, or leave the column out"
+        ) from None
+
+
+def encodable_cells(column: Any, name: Any) -> Array:
+    """Cells of a column that holds numbers or texts; dates, bytes and containers are refused.
+
+    Parameters
+    ----------
+    column, name
+        As for `cells_of`.
+
+    Raises
+    ------
+    ValueError, TypeError
+        The message names the column and the row.
+    """
+    cells = cells_of(column, name)
+    if cells.dtype.kind in _TIMES:
+        raise ValueError(_dates_refused(name))
+    if cells.dtype.kind not in "OS":
+        return cells
+    found = cells.tolist()
+    if set(map(type, found)) <= {str, int, float, bool, type(None)}:
+        return cells
+    for row, cell in enumerate(found):
+        if isinstance(cell, bytes | bytearray):
+            raise TypeError(
+                f"column {name!r} holds {_shown(cell)} at row {row}: decode it to a text first"
+            )
+        refused = None if is_missing(cell) else _cell_refused(cell, name, row)
+        if refused is not None:
+            raise refused
+    return cells
+
+
+def _cell_refused(cell: Any, name: Any, row: int) -> Exception | None:
+    """Error for a cell that must not be read as a number or a text, else None."""
+    if isinstance(cell, str | bytes | int | float):
+        return None
+    if isinstance(cell, _DATES):
+        return ValueError(_dates_refused(name))
+    if isinstance(cell, complex | np.complexfloating):
+        return ValueError(_complex_refused(name))
+    # An array without dimensions is a number.
+    if isinstance(cell, Iterable) and getattr(cell, "ndim", 1) != 0:
+        return TypeError(
+            f"column {name!r} holds {_shown(cell)} at row {row}; a cell is one value: give each "
+            "of its values a column of its own, or leave the column out"
+        )
+    return None
+
+
+def _shown(cell: Any) -> str:
+    """Type and start of a cell, for error messages."""
+    return f"a cell of type {type(cell).__name__!r} ({str(cell)[:40]})"
+
+
+def _dates_refused(name: Any) -> str:
+    return (
+        f"column {name!r} holds dates or times; convert them to numbers first, for instance "
+        "seconds since a fixed day"
+    )
+
+
+def _complex_refused(name: Any) -> str:
+    return f"Complex data not supported: column {name!r} holds complex numbers"
 
 
 def numbers(columns: Sequence[Any], names: Sequence[Any], n_rows: int) -> Array:
@@ -253,12 +416,12 @@ def numbers(columns: Sequence[Any], names: Sequence[Any], n_rows: int) -> Array:
 
 
 def dense(X: Any) -> Any:
-    """Convert a sparse matrix to a dense array; return anything else unchanged.
+    """Make a plain array of a sparse matrix or a masked array; return anything else unchanged.
 
     Raises
     ------
     TypeError
-        If X is a mapping: other methods take columns by name.
+        If X is a mapping, because other methods take columns by name, or lazy.
     ValueError
         If the dense array would take more than `MOST_DENSE` bytes.
     """
@@ -270,7 +433,8 @@ def dense(X: Any) -> Any:
             "predict_many"
         )
     if not issparse(X):
-        return X
+        refuse_lazy(X, "X")
+        return unmasked(X)
     n_rows, n_columns = X.shape
     most = max(1, MOST_DENSE // (8 * max(1, n_columns)))
     if n_rows > most:
@@ -282,22 +446,89 @@ def dense(X: Any) -> Any:
     return X.toarray()
 
 
-def text_refused(X: Any) -> str | None:
-    """Error message for the first cell of an array that is a text; None without such a cell."""
-    for row, cells in enumerate(np.asarray(X, dtype=object)):
-        for column, cell in enumerate(cells):
-            try:
-                float(cell)
-            except ValueError:
-                return _text_refused(column, row, cell)
-            except (TypeError, OverflowError):
-                continue
-    return None
+def plain_rows(X: Any) -> Any:
+    """Rows without names as an array or a list that NumPy converts to numbers without loss.
+
+    Parameters
+    ----------
+    X : array-like or sparse matrix
+        Rows; missing cells of all kinds become NaN.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If a cell is not a number; the message names the column and the row.
+
+    Examples
+    --------
+    >>> plain_rows([[1, "2.5"], [None, 3]])
+    [[1.0, 2.5], [nan, 3.0]]
+    """
+    X = dense(X)
+    if isinstance(X, np.ndarray):
+        if X.dtype.names is not None:
+            raise TypeError(
+                "X is a structured array: make a data frame of it, for instance "
+                "pandas.DataFrame(X), or give {name: X[name] for name in X.dtype.names} to the "
+                "methods with '_many'"
+            )
+        if X.ndim != 2 or X.dtype.kind in _NUMBERS + "c":
+            return X
+        if X.dtype.kind in _TIMES:
+            raise ValueError(_dates_refused(0))
+        return read_cells(X.tolist())
+    if not isinstance(X, list | tuple):
+        return X
+    for place, row in enumerate(X):
+        if isinstance(row, Mapping):
+            raise TypeError(
+                f"row {place} of X is a {type(row).__name__}: give rows by name to learn_one and "
+                "predict_one, or a mapping of names to columns to the methods with '_many'"
+            )
+    if all(isinstance(row, list | tuple) and PLAIN_NUMBERS.issuperset(map(type, row)) for row in X):
+        return X
+    return read_cells(X)
 
 
-def _text_refused(name: Any, row: int, text: Any) -> str:
-    return (
-        f"column {name!r} holds the text {text!r} at row {row} (could not convert string to "
-        "float); models learn numbers: encode it with mist.preprocessing.StreamEncoder, or "
-        "leave it out"
-    )
+def plain_row(x: Any) -> Any:
+    """One row without names, of shape (d,) or (1, d), as rows for NumPy, see `plain_rows`."""
+    x = unmasked(x)
+    if isinstance(x, np.ndarray) and x.ndim == 1:
+        return plain_rows(x[np.newaxis])
+    if isinstance(x, list | tuple) and not all(
+        isinstance(cell, Sequence | np.ndarray) for cell in x
+    ):
+        return read_cells([x])
+    return plain_rows(x)
+
+
+def row_by_name(x: Mapping[Any, Any], names: Sequence[Any]) -> Array:
+    """One row by name as numbers, shape (1, d); NaN where a value is missing or absent.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If a value is not a number; the message names the column.
+
+    Examples
+    --------
+    >>> row_by_name({"b": 2, "a": True}, ["a", "b", "c"])
+    array([[ 1.,  2., nan]])
+    """
+    return np.array([[number_in(x.get(name), name, 0) for name in names]], dtype=np.float64)
+
+
+def read_cells(rows: Any) -> Any:
+    """Read each cell of a list of rows as a number; return the rows unchanged if some are not rows.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If a cell is not a number; the message names the column and the row.
+    """
+    if not all(isinstance(row, list | tuple) or np.ndim(row) == 1 for row in rows):
+        return rows
+    return [
+        [number_in(cell, column, place) for column, cell in enumerate(row)]
+        for place, row in enumerate(rows)
+    ]

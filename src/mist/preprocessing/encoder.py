@@ -26,8 +26,8 @@ from mist.tables import (
     Array,
     as_frame,
     as_numbers,
-    cells_of,
     dense,
+    encodable_cells,
     frame_columns,
     is_category,
     is_missing,
@@ -301,7 +301,7 @@ class StreamEncoder(TransformerMixin, Saveable, BaseEstimator):
 
     def _learn(self, table: Mapping[Any, Any]) -> None:
         for column, given in table.items():
-            cells = cells_of(given, column)
+            cells = encodable_cells(given, column)
             kind = self._kinds.get(column) or self._kind_of(column, given, cells)
             if kind is None:
                 continue
@@ -342,7 +342,7 @@ class StreamEncoder(TransformerMixin, Saveable, BaseEstimator):
         """Add output columns for new texts, those known in advance first."""
         codes = self._codes.get(column)
         if codes is None:
-            declared = _texts(cells_of((self.categories or {}).get(column, []), column))
+            declared = _texts(encodable_cells((self.categories or {}).get(column, []), column))
             codes = {text: i for i, (_, text) in enumerate(new_texts(declared, {}))}
             self._codes = {**self._codes, column: codes}
             self._add(column, [f"={text}" for text in codes])
@@ -494,7 +494,7 @@ class StreamEncoder(TransformerMixin, Saveable, BaseEstimator):
         for column, kind in self._kinds.items():
             if column not in table:
                 continue
-            cells, places = cells_of(table[column], column), self._places[column]
+            cells, places = encodable_cells(table[column], column), self._places[column]
             if kind == NUMBER:
                 out[:, places[0]] = self._scaled(column, self._numbers(column, cells))
                 continue

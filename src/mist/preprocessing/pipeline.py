@@ -6,13 +6,13 @@ from collections.abc import Callable, Mapping
 from typing import Any, Self, TypeVar
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import Tags, get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from mist.adaptation.changes import Change
-from mist.estimator import Saveable, take_over, without_trace
+from mist.estimator import Saveable, StreamScorer, take_over, without_trace
 from mist.preprocessing.encoder import StreamEncoder
 from mist.tables import Array
 
@@ -23,7 +23,7 @@ _T = TypeVar("_T")
 _LEARNT = ("encoder_", "model_")
 
 
-class StreamPipeline(ClassifierMixin, Saveable, BaseEstimator):
+class StreamPipeline(StreamScorer, Saveable, BaseEstimator):
     """An encoder followed by a model, for streams with mixed columns.
 
     `sklearn.pipeline.Pipeline` cannot learn batch after batch; this class can. The encoder learns
