@@ -364,9 +364,9 @@ class StreamEncoder(TransformerMixin, Saveable, BaseEstimator):
         """Add output columns, after all others."""
         taken = set(self._names())
         for suffix in suffixes:
-            if _label(column) + suffix in taken:
+            if name_of(column) + suffix in taken:
                 raise ValueError(
-                    f"column {column!r} would add a second column {_label(column) + suffix!r}; "
+                    f"column {column!r} would add a second column {name_of(column) + suffix!r}; "
                     "rename one of the columns"
                 )
         start = len(self._owners)
@@ -542,7 +542,7 @@ class StreamEncoder(TransformerMixin, Saveable, BaseEstimator):
 
     def _names(self) -> list[str]:
         """Names of the output columns."""
-        return [_label(o) + s for o, s in zip(self._owners, self._suffixes, strict=True)]
+        return [name_of(o) + s for o, s in zip(self._owners, self._suffixes, strict=True)]
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_columns")
@@ -561,7 +561,7 @@ class StreamEncoder(TransformerMixin, Saveable, BaseEstimator):
         return tags
 
 
-def _label(column: Any) -> str:
+def name_of(column: Any) -> str:
     """Output name of a column; one without a name is called as in scikit-learn."""
     return column if isinstance(column, str) else f"x{column}"
 
