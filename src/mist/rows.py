@@ -27,8 +27,6 @@ from mist.tables import (
 
 Array = np.ndarray[Any, Any]
 
-_ROWS = (list, tuple, np.ndarray)
-
 
 def check_rows(estimator: Any, X: Any, *, reset: bool, missing: bool = True) -> Array:
     """Rows as a writable, C-ordered float64 array without infinities.
@@ -184,13 +182,17 @@ def check_classes(classes: Any) -> list[Any]:
     return list(check_labels(None, classes))
 
 
+def _is_row(label: Any) -> bool:
+    return isinstance(label, list | tuple) or getattr(label, "ndim", 0) > 0
+
+
 def _label_array(y: Any) -> Array:
     """Labels of any form as an array of text, numbers or bools, without loss of value or type."""
     refuse_lazy(y, "y")
     if isinstance(y, Mapping):
         raise TypeError(f"y is a {type(y).__name__}: give a list or an array of labels")
     labels = y
-    if not isinstance(y, list | tuple) or any(isinstance(v, _ROWS) for v in y):
+    if not isinstance(y, list | tuple) or any(map(_is_row, y)):
         named = hasattr(y, "to_numpy") and as_frame(y) is None
         labels = column_or_1d(cells_of(y, "y") if named else np.asarray(unmasked(y)), warn=True)
         if labels.dtype.kind in PLAIN or (labels.dtype.kind == "f" and np.isfinite(labels).all()):
