@@ -314,8 +314,8 @@ def number_in(cell: Any, name: Any, row: int) -> float:
         ) from None
     except TypeError:
         raise TypeError(
-            f"column {name!r} holds {_shown(cell)} at row {row}, which is not a number: convert "
-            "it, or leave the column out"
+            f"column {name!r} holds {_shown(cell)} at row {row}, which is not a number "
+            "(argument must be a string or a number): convert it, or leave the column out"
         ) from None
 
 
@@ -362,8 +362,9 @@ def _cell_refused(cell: Any, name: Any, row: int) -> Exception | None:
     # An array without dimensions is a number.
     if isinstance(cell, Iterable) and getattr(cell, "ndim", 1) != 0:
         return TypeError(
-            f"column {name!r} holds {_shown(cell)} at row {row}; a cell is one value: give each "
-            "of its values a column of its own, or leave the column out"
+            f"column {name!r} holds {_shown(cell)} at row {row} (argument must be a string or a "
+            "number); a cell is one value: give each of its values a column of its own, or leave "
+            "the column out"
         )
     return None
 
