@@ -354,11 +354,14 @@ def test_generators_and_lists_of_rows_by_name_are_refused():
         paper_tree().partial_fit((row for row in X), [0, 1] * 2)
     with pytest.raises(TypeError, match="column 'a' is a generator: give a list"):
         paper_tree().learn_many({"a": (value for value in X[:, 0])}, [0, 1] * 2)
-    with pytest.raises(TypeError, match="row 0 of X is a dict: give rows by name to learn_one"):
-        paper_tree().partial_fit([{"a": 1.0}, {"a": 2.0}], [0, 1])
     rows = np.array([(1.0, 2.0)], dtype=[("a", float), ("b", float)])
-    with pytest.raises(TypeError, match=r"structured array.*pandas\.DataFrame"):
-        paper_tree().partial_fit(rows, [0])
+    for make in MODELS.values():
+        with pytest.raises(TypeError, match="row 0 of X is a dict: give rows by name to learn_one"):
+            make().partial_fit([{"a": 1.0}, {"a": 2.0}], [0, 1])
+        with pytest.raises(TypeError, match=r"structured array.*pandas\.DataFrame"):
+            make().partial_fit(rows, [0])
+        with pytest.raises(ValueError, match="row 1 of X has 1 values, but row 0 has 2"):
+            make().partial_fit([[1.0, 2.0], [3.0]], [0, 1])
 
 
 NUMBERS = {

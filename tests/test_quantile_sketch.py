@@ -93,6 +93,19 @@ def test_missing_values_are_not_counted(n):
     assert QuantileSketch().update([np.nan]).n == 0
 
 
+def test_masked_values_are_missing_and_dates_refused():
+    flat = np.ma.array([1.0, 999.0, 3.0], mask=[0, 1, 0])
+    assert QuantileSketch().update(flat).quantile([0.0, 1.0]).tolist() == [1.0, 3.0]
+    rows = np.ma.array([[1.0, 999.0], [2.0, 4.0]], mask=[[0, 1], [0, 0]])
+    sketch = QuantileSketch().update(rows)
+    assert sketch.n.tolist() == [2, 1]
+    assert sketch.quantile(1.0).tolist() == [2.0, 4.0]
+    days = np.array(["2024-01-01", "NaT"], dtype="datetime64[ns]")
+    for values in (days, days[:, None]):
+        with pytest.raises(ValueError, match="holds dates or times"):
+            QuantileSketch().update(values)
+
+
 def test_weights_are_copies():
     sketch = QuantileSketch().update([1.0, 2.0, 3.0], weight=[1, 0, 6])
     assert sketch.n == 7

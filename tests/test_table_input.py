@@ -10,7 +10,8 @@ import pytest
 
 from mist import MistForest
 from mist.baselines import NCM
-from mist.tables import as_frame, cells_of, is_category, numbers
+from mist.cells import cells_of, is_category
+from mist.tables import as_frame, numbers
 from published import paper_tree
 
 pd = pytest.importorskip("pandas")

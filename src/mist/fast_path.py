@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from mist.cells import PLAIN_NUMBERS
 from mist.engine.capacity import reserve_codes
 from mist.engine.conformity import reserve_classes
 from mist.engine.growth import Split, follow_up
@@ -22,7 +23,6 @@ from mist.engine.row_loops import DONE, FULL_CELLS, FULL_ITEMS
 from mist.engine.single_row import UNSURE, decode_status, learner, predictor
 from mist.fitted import FittedTree
 from mist.limits import LARGEST_WEIGHT
-from mist.tables import PLAIN_NUMBERS
 
 Array = np.ndarray[Any, Any]
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from mist.tables import is_missing
+from mist.cells import is_missing
 
 Array = np.ndarray[Any, Any]
 

@@ -8,9 +8,11 @@ from typing import Any, Self
 
 import numpy as np
 
+from mist.cells import as_numbers, cells_of
 from mist.classifier import MistClassifier
 from mist.engine import kll
 from mist.rows import Array
+from mist.tables import plain_rows
 
 __all__ = ["QuantileSketch"]
 
@@ -79,10 +81,13 @@ class QuantileSketch:
             For infinite values, a different number of columns or weights out of range. The sketch
             is then unchanged.
         """
-        X = np.asarray(values, dtype=np.float64)
-        if X.ndim not in (1, 2):
-            raise ValueError(f"values have shape {X.shape}: give numbers (n,) or rows (n, d)")
-        flat = X.ndim == 1
+        if np.ndim(values) not in (1, 2):
+            raise ValueError(
+                f"values have shape {np.shape(values)}: give numbers (n,) or rows (n, d)"
+            )
+        flat = np.ndim(values) == 1
+        given = as_numbers(cells_of(values, "values"), "values") if flat else plain_rows(values)
+        X = np.asarray(given, dtype=np.float64)
         if len(X) == 0:
             return self
         X = np.ascontiguousarray(X.reshape(len(X), -1))

@@ -10,20 +10,11 @@ import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, column_or_1d, validate_data
 
+from mist.cells import cells_of, is_missing, refuse_lazy, unmasked
 from mist.engine.row_loops import first_missing, survey
 from mist.labels import PLAIN, check_one_kind, plain_label
 from mist.limits import LARGEST, LARGEST_WEIGHT
-from mist.tables import (
-    as_frame,
-    cells_of,
-    frame_columns,
-    is_missing,
-    numbers,
-    plain_rows,
-    read_cells,
-    refuse_lazy,
-    unmasked,
-)
+from mist.tables import as_frame, frame_columns, numbers, plain_rows, read_cells
 
 Array = np.ndarray[Any, Any]
 

@@ -8,9 +8,10 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from mist.cells import is_missing, unmasked
 from mist.evaluation.scaling import standardise, standardise_as_they_come
 from mist.labels import check_one_kind
-from mist.tables import as_frame, frame_columns, is_missing, numbers, plain_rows, unmasked
+from mist.tables import as_frame, frame_columns, numbers, plain_rows
 
 ClassOrder = Literal["label", "random"] | Sequence[Any]
 Protocol = Literal["honest", "paper"]

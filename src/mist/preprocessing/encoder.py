@@ -19,21 +19,11 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
+from mist.cells import as_numbers, encodable_cells, is_category, is_missing, is_number
 from mist.estimator import Saveable, take_over, without_trace
 from mist.limits import LARGEST
 from mist.onehot import HASHED, NUMBER, TEXT, codes_of, new_texts, text_of, write_one_hot
-from mist.tables import (
-    Array,
-    as_frame,
-    as_numbers,
-    dense,
-    encodable_cells,
-    frame_columns,
-    is_category,
-    is_missing,
-    is_number,
-    named_columns,
-)
+from mist.tables import Array, as_frame, dense, frame_columns, named_columns
 
 __all__ = ["StreamEncoder"]
 

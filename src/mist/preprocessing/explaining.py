@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from mist.cells import is_missing
 from mist.inspection import Explanation, TextColumn, explain
 from mist.onehot import NUMBER, TEXT, text_of
 from mist.preprocessing.encoder import StreamEncoder, name_of
-from mist.tables import is_missing
 
 __all__ = ["explain_encoded"]
 
