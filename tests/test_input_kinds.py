@@ -349,6 +349,15 @@ def test_lazy_tables_are_refused_with_the_way_out(make, frame, match):
             call()
 
 
+def test_lazy_frames_of_dask_are_refused_and_its_arrays_computed():
+    array = pytest.importorskip("dask.array")
+    frame = pytest.importorskip("dask.dataframe").from_pandas(pd.DataFrame(TABLE), npartitions=2)
+    for call in (paper_tree().partial_fit, paper_tree().learn_many, MODELS["pipeline"]().fit):
+        with pytest.raises(TypeError, match=r"X is lazy, a DataFrame .*\.compute\(\)"):
+            call(frame, [0, 1] * 2)
+    assert paper_tree().partial_fit(array.from_array(X), [0, 1] * 2).n_rows_ == 4
+
+
 def test_generators_and_lists_of_rows_by_name_are_refused():
     with pytest.raises(TypeError, match="X is a generator: give a list"):
         paper_tree().partial_fit((row for row in X), [0, 1] * 2)

@@ -121,7 +121,8 @@ def refuse_lazy(X: Any, what: str) -> None:
     TypeError
         The message says how to get the cells.
     """
-    if hasattr(X, "__array__"):
+    # Lazy arrays are computed as they are read; a lazy frame would lose its names.
+    if hasattr(X, "__array__") and not hasattr(X, "columns"):
         return
     for method in _UNREAD:
         if callable(getattr(X, method, None)):
