@@ -3,6 +3,7 @@
 import errno
 import os
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -143,3 +144,16 @@ def test_text_is_utf8_with_plain_line_ends(tmp_path):
     path = tmp_path / "deep" / "er" / "x.csv"
     write_text(path, "a\né\n")
     assert path.read_bytes() == b"a\n\xc3\xa9\n"
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes here")
+def test_a_pipe_is_written_to_and_not_replaced(tmp_path):
+    path, got = tmp_path / "pipe", []
+    os.mkfifo(path)
+    reader = threading.Thread(target=lambda: got.append(path.read_text()))
+    reader.start()
+    write_text(path, "through")
+    reader.join()
+    assert got == ["through"]
+    assert path.is_fifo()
+    assert os.listdir(tmp_path) == ["pipe"]

@@ -20,7 +20,14 @@ FOLDERS = [folder for folder in (ROOT / "src", ROOT / "bench" / "src") if folder
 
 LAYERS: Mapping[str, Sequence[str]] = {
     "helpers": (
-        *("mist._version", "mist.archives", "mist.files", "mist.locking", "mist.labels"),
+        *(
+            "mist._version",
+            "mist.archives",
+            "mist.cells",
+            "mist.files",
+            "mist.locking",
+            "mist.labels",
+        ),
         *("mist.impurity", "mist.limits", "mist.onehot", "mist.plugins", "mist.settings"),
         *("mist.tables", "mist.texts", "mist.variants"),
     ),

@@ -72,7 +72,38 @@ def test_columns_are_streams_of_their_own():
     assert sketch.quantile(0.5)[1] in exact(rows[~np.isnan(rows[:, 1]), 1], [0.5 - 1e-9, 0.5])
     assert sketch.rank(0.0)[0] == np.mean(rows[:, 0] <= 0)
     other = QuantileSketch().update(rows)
-    assert sketch.merge(other).n == 400
+    assert sketch.n.tolist() == [200, 160, 200]
+    assert sketch.merge(other).n.tolist() == [400, 320, 400]
+
+
+@pytest.mark.parametrize("n", [3, 5000])
+def test_missing_values_are_not_counted(n):
+    values = np.arange(float(n))
+    values[::3] = np.nan
+    known = int((~np.isnan(values)).sum())
+    sketch = QuantileSketch().update(values)
+    assert sketch.n == known
+    assert sketch.update([np.nan]).n == known
+    assert repr(sketch) == f"QuantileSketch(size=256)  # {known:,} values"
+    # Before the first missing value, and after a merge with a sketch that has none.
+    late = QuantileSketch(random_state=1).update([1.0, 2.0]).update([np.nan, 3.0])
+    assert late.n == 3
+    assert late.merge(sketch).n == sketch.merge(QuantileSketch().update([5.0])).n + 2
+    assert QuantileSketch().update([2.0, np.nan, 1.0], weight=[3, 4, 0]).n == 3
+    assert QuantileSketch().update([np.nan]).n == 0
+
+
+def test_masked_values_are_missing_and_dates_refused():
+    flat = np.ma.array([1.0, 999.0, 3.0], mask=[0, 1, 0])
+    assert QuantileSketch().update(flat).quantile([0.0, 1.0]).tolist() == [1.0, 3.0]
+    rows = np.ma.array([[1.0, 999.0], [2.0, 4.0]], mask=[[0, 1], [0, 0]])
+    sketch = QuantileSketch().update(rows)
+    assert sketch.n.tolist() == [2, 1]
+    assert sketch.quantile(1.0).tolist() == [2.0, 4.0]
+    days = np.array(["2024-01-01", "NaT"], dtype="datetime64[ns]")
+    for values in (days, days[:, None]):
+        with pytest.raises(ValueError, match="holds dates or times"):
+            QuantileSketch().update(values)
 
 
 def test_weights_are_copies():

@@ -10,7 +10,8 @@ import pytest
 
 from mist import MistForest
 from mist.baselines import NCM
-from mist.tables import as_frame, cells_of, is_category, numbers
+from mist.cells import cells_of, is_category
+from mist.tables import as_frame, numbers
 from published import paper_tree
 
 pd = pytest.importorskip("pandas")
@@ -133,13 +134,13 @@ def test_text_in_single_rows_is_refused_by_column():
     [
         ([datetime.date(2020, 1, 1), datetime.date(2020, 1, 2)], "'when'.*(date|datetime)"),
         (pd.to_datetime(["2020-01-01", "2020-01-02"]), "'when' holds dates"),
-        ([{"a": 1}, {"a": 2}], "'when', row 0.*'dict'"),
-        (pd.Series([10**400, 1], dtype=object), "'when', row 0.*too large"),
+        ([{"a": 1}, {"a": 2}], "'when' holds a cell of type 'dict'.* at row 0"),
+        (pd.Series([10**400, 1], dtype=object), "'when' holds a number at row 0.*too large"),
         ([1j, 2j], "Complex data not supported: column 'when'"),
     ],
 )
 def test_what_is_no_number_is_refused_by_column(cells, match):
-    with pytest.raises((ValueError, TypeError, OverflowError), match=match):
+    with pytest.raises((ValueError, TypeError), match=match):
         paper_tree().partial_fit(pd.DataFrame({"when": cells}), ["a", "b"])
 
 

@@ -8,7 +8,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import Tags
 from sklearn.utils.metaestimators import available_if
@@ -28,7 +28,7 @@ from mist.engine.marginal import write_marginals
 from mist.engine.merge import merged
 from mist.engine.row_loops import first_missing, leaf_nodes, predict_rows, write_densities
 from mist.engine.state import N_LEARNT, N_LEAVES, N_NODES, Options, State, writable
-from mist.estimator import Saveable, size_of, take_over, without_trace
+from mist.estimator import Saveable, StreamScorer, size_of, take_over, without_trace
 from mist.fast_path import UNKNOWN, FastPath
 from mist.following_path import FollowingPath
 from mist.impurity import gini_impurity, mean_classes, weighted_impurity
@@ -58,7 +58,7 @@ from mist.rows import (
     survey_rows,
 )
 from mist.settings import PAPER_LEAVES, PAPER_SETTINGS
-from mist.tables import named_columns, numbers
+from mist.tables import named_columns, numbers, plain_row, row_by_name
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -153,7 +153,7 @@ def _has_densities(model: MistClassifier) -> bool:
     return True
 
 
-class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
+class MistClassifier(StreamScorer, Saveable, BaseEstimator):
     """Streaming decision tree for class-incremental learning.
 
     The model learns row by row in one pass and keeps no rows. A new label may appear in any call
@@ -1417,13 +1417,9 @@ class MistClassifier(ClassifierMixin, Saveable, BaseEstimator):
         if isinstance(x, Mapping):
             if names is None:
                 names = self._names() if self._has_names() else self._names_with(x)
-            try:
-                row = np.array([[x.get(name, np.nan) for name in names]], dtype=np.float64)
-            except (TypeError, ValueError, OverflowError):
-                # A missing value of another type, or an error that should name the column.
-                row = numbers([[x.get(name)] for name in names], names, 1)
+            row = row_by_name(x, names)
         else:
-            row = np.array(x, dtype=np.float64, ndmin=2)
+            row = np.array(plain_row(x), dtype=np.float64, ndmin=2)
             if row.ndim != 2 or len(row) != 1:
                 raise ValueError(f"a single row must have shape (d,), got shape {np.shape(x)}")
             if hasattr(self, "_state") and row.shape[1] != self.n_features_in_:

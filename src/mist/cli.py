@@ -392,7 +392,7 @@ def explain(
         if (row is None) == (csv is None):
             raise ValueError("mist explain needs a row: give either --row or --csv")
         given = row_of_text(row or "") if csv is None else row_of_csv(csv, line, header, separator)
-        typer.echo(str(explain_row(model, given, top)))
+        typer.echo(str(explain_row(model, given, top, strict=csv is None)))
 
 
 @data_app.command("list")

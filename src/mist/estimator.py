@@ -7,9 +7,11 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from sklearn.base import ClassifierMixin
+
 from mist.locking import Lockable
 
-__all__ = ["Saveable", "size_of", "take_over", "without_trace"]
+__all__ = ["Saveable", "StreamScorer", "size_of", "take_over", "without_trace"]
 
 
 class Saveable(Lockable):
@@ -38,6 +40,39 @@ class Saveable(Lockable):
         from mist.persistence import save
 
         save(self, path)
+
+
+class StreamScorer(ClassifierMixin):
+    """A classifier whose `score` reads labels and weights as its other methods do."""
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the accuracy of `predict`.
+
+        Parameters
+        ----------
+        X : array-like or data frame, shape (n, d)
+            Rows.
+        y : array-like, shape (n,)
+            Their labels.
+        sample_weight : array-like, shape (n,), or None
+            Weights from 0 to 2**31.
+
+        Returns
+        -------
+        float
+            Share of the labels, or of the weight, that is predicted correctly.
+
+        Raises
+        ------
+        ValueError
+            If a label or a weight is missing; the message names the row.
+        """
+        from mist.rows import check_labels, check_weights  # compiled code: only when needed
+
+        y = check_labels(None, y)
+        weights = None if sample_weight is None else check_weights(y, sample_weight)
+        accuracy: float = super().score(X, y, weights)
+        return accuracy
 
 
 @contextmanager

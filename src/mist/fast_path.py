@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from mist.cells import PLAIN_NUMBERS
 from mist.engine.capacity import reserve_codes
 from mist.engine.conformity import reserve_classes
 from mist.engine.growth import Split, follow_up
@@ -93,7 +94,11 @@ class PlainRows:
         if kind is not dict or len(x) != self.n:
             return None
         try:
-            return np.frombuffer(self.pack(*self.values(x)))
+            values = self.values(x)
+            # Dates and complex numbers can be packed, but do not add up to a number.
+            if type(sum(values, 0.0)) not in PLAIN_NUMBERS:
+                return None
+            return np.frombuffer(self.pack(*values))
         except Exception:  # the slow path raises the right error
             return None
 

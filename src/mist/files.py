@@ -51,6 +51,8 @@ def naming(path: Path, kept: str) -> Iterator[None]:
 def replacing(path: Path) -> Iterator[BinaryIO]:
     """Open a new file that replaces `path` once it is complete and on the disk.
 
+    A device or a pipe, such as ``/dev/null``, is written to and not replaced.
+
     Parameters
     ----------
     path : Path
@@ -76,6 +78,10 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
     ...     Path(folder, "a", "b.txt").read_text()
     'whole'
     """
+    if path.exists() and not (path.is_file() or path.is_dir()):
+        with naming(path, "it may be incomplete"), path.open("wb") as device:
+            yield device
+        return
     with naming(path, "an existing file is unchanged"):
         path.parent.mkdir(parents=True, exist_ok=True)
         # Not with tempfile, whose files only their owner can read.

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import Tags, gen_batches, get_tags
 from sklearn.utils._param_validation import Interval, StrOptions
@@ -20,7 +20,7 @@ from mist.adaptation.expectation import Expectation
 from mist.adaptation.next_label import PREDICT
 from mist.classifier import CheckedRows, MistClassifier
 from mist.engine.random import TREES, draw, resample
-from mist.estimator import Saveable, size_of, take_over, without_trace
+from mist.estimator import Saveable, StreamScorer, size_of, take_over, without_trace
 from mist.inspection.importances import mean_importances
 from mist.labels import Labels
 from mist.locking import uninterrupted
@@ -46,7 +46,7 @@ _KNOWN = ("_labels", "_keys", "classes_", "n_features_in_", "feature_names_in_")
 _LEARNT = (*_KNOWN, "trees_", "_head", "_expectation", "_restarted", "_masses", "_n_rows")
 
 
-class MistForest(ClassifierMixin, Saveable, BaseEstimator):
+class MistForest(StreamScorer, Saveable, BaseEstimator):
     """Streaming forest for class-incremental learning.
 
     Each tree is a `MistClassifier` that learns every row and draws the columns it examines at every

@@ -8,29 +8,40 @@ from typing import Any
 
 import numpy as np
 
+from mist.cells import is_missing
+
 Array = np.ndarray[Any, Any]
 
 PLAIN = "iubU"
 """Kinds of arrays in which every value is a label: whole numbers, bools and text."""
 
 
-def plain_label(label: Any) -> Any:
+def plain_label(label: Any, row: int | None = None) -> Any:
     """Return a label as a plain Python value: text, bool or number.
+
+    Parameters
+    ----------
+    label : object
+        The label.
+    row : int or None, default=None
+        Its row, for the error message; None for a single label.
 
     Raises
     ------
     ValueError
         If it is missing or of another type.
     """
-    value = label.item() if isinstance(label, np.generic) else label
+    is_scalar = isinstance(label, np.generic) and label.dtype.kind not in "mM"
+    value = label.item() if is_scalar else label
     if isinstance(value, str):
         return value
     if isinstance(value, int) and not -(2**63) <= value < 2**63:
         raise ValueError(f"the label {value} does not fit into 64 bits; pass such labels as text")
     if isinstance(value, int) or (isinstance(value, float) and math.isfinite(value)):
         return value
-    what = "a missing value" if value is None or isinstance(value, float) else f"{label!r}"
-    raise ValueError(f"y holds {what} as a label; labels are text, whole numbers or bools")
+    what = "a missing value" if is_missing(value) else f"{label!r}"
+    at = "" if row is None else f" at row {row}"
+    raise ValueError(f"y holds {what} as a label{at}; labels are text, whole numbers or bools")
 
 
 def check_one_kind(values: list[Any], known: Any = None) -> None:

@@ -120,10 +120,9 @@ class Lockable:
         """Refuse a model read from a file that is not valid, by a `ValueError` that says why."""
 
     def __copy__(self) -> Self:
-        # The copy shares the learnt state, so it shares the lock.
+        # A copy that shared the learnt state would change what the other model predicts.
         made = type(self).__new__(type(self))
-        made._lock = self._lock
-        made.__setstate__(self._kept())  # type: ignore[attr-defined]
+        made.__setstate__(self.__getstate__())  # type: ignore[attr-defined]
         return made
 
     def __getstate__(self) -> dict[str, Any]:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import deepcopy
 from typing import Any, Self
 
 import numpy as np
 
+from mist.cells import as_numbers, cells_of
 from mist.classifier import MistClassifier
 from mist.engine import kll
 from mist.rows import Array
+from mist.tables import plain_rows
 
 __all__ = ["QuantileSketch"]
 
@@ -78,10 +81,13 @@ class QuantileSketch:
             For infinite values, a different number of columns or weights out of range. The sketch
             is then unchanged.
         """
-        X = np.asarray(values, dtype=np.float64)
-        if X.ndim not in (1, 2):
-            raise ValueError(f"values have shape {X.shape}: give numbers (n,) or rows (n, d)")
-        flat = X.ndim == 1
+        if np.ndim(values) not in (1, 2):
+            raise ValueError(
+                f"values have shape {np.shape(values)}: give numbers (n,) or rows (n, d)"
+            )
+        flat = np.ndim(values) == 1
+        given = as_numbers(cells_of(values, "values"), "values") if flat else plain_rows(values)
+        X = np.asarray(given, dtype=np.float64)
         if len(X) == 0:
             return self
         X = np.ascontiguousarray(X.reshape(len(X), -1))
@@ -117,12 +123,27 @@ class QuantileSketch:
         return self
 
     @property
-    def n(self) -> int:
-        """Number of values learnt, with missing ones; with weights, the sum of rounded weights.
+    def n(self) -> Any:
+        """Number of values learnt, without missing ones; after rows, of each column.
 
-        Beyond 2**42 it may be less, as a full last level drops half of its values.
+        With weights it is the sum of the rounded weights, or the rounded sum of the weights once a
+        value was missing. Beyond 2**42 it may be less, as a full last level drops half of its
+        values.
+
+        Examples
+        --------
+        >>> QuantileSketch().update([1.0, np.nan, 3.0]).n
+        2
+        >>> QuantileSketch().update([[1.0, np.nan], [2.0, 3.0]]).n
+        array([2, 1])
         """
-        return int(kll.total_weight(self._state.sketch, 0)) if self._has_learnt() else 0
+        if not self._has_learnt():
+            return 0
+        state = self._state
+        counts = np.full(state.n_features, kll.total_weight(state.sketch, 0))
+        if state.observed is not None:
+            counts = np.round(state.observed.cell[0]).astype(np.int64)
+        return int(counts[0]) if self._flat else counts
 
     @property
     def nbytes(self) -> int:
@@ -192,5 +213,8 @@ class QuantileSketch:
     def _state(self) -> Any:
         return self._tree._state
 
+    def __copy__(self) -> Self:
+        return deepcopy(self)
+
     def __repr__(self) -> str:
-        return f"QuantileSketch(size={self._tree.sketch_size})  # {self.n:,} values"
+        return f"QuantileSketch(size={self._tree.sketch_size})  # {np.sum(self.n):,} values"

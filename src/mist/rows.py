@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, column_or_1d, validate_data
 
+from mist.cells import cells_of, is_missing, refuse_lazy, unmasked
 from mist.engine.row_loops import first_missing, survey
 from mist.labels import PLAIN, check_one_kind, plain_label
 from mist.limits import LARGEST, LARGEST_WEIGHT
-from mist.tables import as_frame, dense, frame_columns, numbers, text_refused
+from mist.tables import as_frame, frame_columns, numbers, plain_rows, read_cells
 
 Array = np.ndarray[Any, Any]
 
@@ -69,13 +70,12 @@ def _numbers(estimator: Any, X: Any, reset: bool) -> Array:
         names, columns = frame_columns(frame)
         table = numbers(columns, names, len(frame))
         return check_array(table, ensure_all_finite=False, estimator=estimator, input_name="X")
+    X = plain_rows(X)
+    options = {"dtype": np.float64, "order": "C", "ensure_all_finite": False}
     try:
-        return validate_data(
-            estimator, dense(X), reset=reset, dtype=np.float64, order="C", ensure_all_finite=False
-        )
-    except ValueError as fault:
-        refused = text_refused(X) if "could not convert string" in str(fault) else None
-        raise (fault if refused is None else ValueError(refused)) from None
+        return validate_data(estimator, X, reset=reset, **options)
+    except OverflowError:
+        return validate_data(estimator, read_cells(X), reset=reset, **options)  # raises
 
 
 def _is_as_expected(estimator: Any, X: Any) -> bool:
@@ -143,7 +143,7 @@ def check_labels(X: Array | None, y: Any) -> Array:
             "This estimator requires y to be passed, but the target y is None: give a label per row"
         )
     if not (type(y) is np.ndarray and y.ndim == 1 and y.dtype.kind in PLAIN):
-        y = column_or_1d(_of_one_kind(y), warn=True)
+        y = _label_array(y)
     if X is not None and len(y) != len(X):
         raise ValueError(f"X has {len(X)} rows, but y has {len(y)} labels")
     if y.dtype.kind not in PLAIN:
@@ -173,15 +173,26 @@ def check_classes(classes: Any) -> list[Any]:
     return list(check_labels(None, classes))
 
 
-def _of_one_kind(y: Any) -> Any:
-    """Make an array of a list or of objects without letting NumPy convert labels to text."""
-    values = y if isinstance(y, list | tuple) else np.asarray(y)
-    if not isinstance(values, list | tuple) and (values.dtype != object or values.ndim != 1):
-        return y if hasattr(y, "dtype") else values
-    if any(isinstance(v, list | tuple | np.ndarray) for v in values):
-        return y
-    plain = [plain_label(v) for v in values]
+def _is_row(label: Any) -> bool:
+    return isinstance(label, list | tuple) or getattr(label, "ndim", 0) > 0
+
+
+def _label_array(y: Any) -> Array:
+    """Labels of any form as an array of text, numbers or bools, without loss of value or type."""
+    refuse_lazy(y, "y")
+    if isinstance(y, Mapping):
+        raise TypeError(f"y is a {type(y).__name__}: give a list or an array of labels")
+    labels = y
+    if not isinstance(y, list | tuple) or any(map(_is_row, y)):
+        named = hasattr(y, "to_numpy") and as_frame(y) is None
+        labels = column_or_1d(cells_of(y, "y") if named else np.asarray(unmasked(y)), warn=True)
+        if labels.dtype.kind in PLAIN or (labels.dtype.kind == "f" and np.isfinite(labels).all()):
+            return labels
+    plain = [plain_label(label, row) for row, label in enumerate(labels)]
     check_one_kind(plain)
+    if {int, float} <= set(map(type, plain)):
+        # As numbers of one type, large whole numbers would be rounded.
+        plain = [int(label) if label == int(label) else label for label in plain]
     return np.array(plain)
 
 
@@ -196,7 +207,7 @@ def check_weights(X: Array, sample_weight: Any) -> Array:
     n_rows = len(X)
     if sample_weight is None:
         return np.ones(n_rows)
-    weights = np.asarray(sample_weight, dtype=np.float64)
+    weights = _weight_array(sample_weight)
     if weights.ndim == 0:
         weights = np.full(n_rows, float(weights))
     if weights.ndim != 1:
@@ -207,9 +218,26 @@ def check_weights(X: Array, sample_weight: Any) -> Array:
     if bad.size:
         weight = float(weights[bad[0]])
         fault = "negative" if weight < 0 else "too large"
-        what = "NaN" if weight != weight else f"{weight!r}, {fault}"
+        what = "NaN (missing)" if weight != weight else f"{weight!r}, {fault}"
         raise ValueError(f"sample_weight of row {bad[0]} is {what}; weights range from 0 to 2**31")
     return weights
+
+
+def _weight_array(sample_weight: Any) -> Array:
+    """Weights of any form as float64, NaN where one is missing."""
+    refuse_lazy(sample_weight, "sample_weight")
+    weights = np.asarray(unmasked(sample_weight))
+    if weights.dtype.kind in "biuf":
+        return weights.astype(np.float64, copy=False)
+    out = np.empty(weights.shape)
+    for row, weight in enumerate(weights.ravel()):
+        try:
+            out.flat[row] = np.nan if is_missing(weight) else float(weight)
+        except (TypeError, ValueError, OverflowError):
+            raise ValueError(
+                f"sample_weight of row {row} is {weight!r}, not a number from 0 to 2**31"
+            ) from None
+    return out
 
 
 def check_binary_columns(estimator: Any, X: Array, columns: Array) -> None:

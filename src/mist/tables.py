@@ -1,34 +1,43 @@
-"""Reading of tables in memory: column names, cells and numbers.
+"""Reading of tables in memory: column names and numbers.
 
 Data frames are recognised by the libraries that are already loaded; none is imported here.
 """
 
 from __future__ import annotations
 
-import math
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
 from sklearn.utils import gen_batches
 
+from mist.cells import (
+    DATE_KINDS,
+    NUMBER_KINDS,
+    PLAIN_NUMBERS,
+    as_numbers,
+    cells_of,
+    dates_refused,
+    number_in,
+    refuse_lazy,
+    unmasked,
+)
+
 Array = np.ndarray[Any, Any]
 
 __all__ = [
     "MOST_DENSE",
     "as_frame",
-    "as_numbers",
-    "cells_of",
     "dense",
     "frame_columns",
-    "is_category",
-    "is_missing",
-    "is_number",
     "named_columns",
     "numbers",
-    "text_refused",
+    "plain_row",
+    "plain_rows",
+    "read_cells",
+    "row_by_name",
 ]
 
 MOST_DENSE = 2**30
@@ -37,8 +46,6 @@ MOST_DENSE = 2**30
 _FRAMES = {"pandas": "DataFrame", "polars": "DataFrame", "pyarrow": "Table"}
 
 _ROWS_AT_ONCE = 1024
-_NUMBERS = "biuf"
-_TIMES = "mM"
 
 
 def as_frame(X: Any) -> Any:
@@ -103,6 +110,7 @@ def named_columns(X: Any, method: str) -> dict[Any, Any]:
             twice = next(name for j, name in enumerate(names) if name in names[:j])
             raise ValueError(f"X has two columns named {twice!r}; give each a name of its own")
     else:
+        refuse_lazy(X, "X")
         raise TypeError(
             f"{method} finds columns by name and got {type(X).__name__}: give a data frame or a "
             "mapping of names to columns; methods without '_many' take arrays"
@@ -119,106 +127,6 @@ def named_columns(X: Any, method: str) -> dict[Any, Any]:
     if len(table[first]) == 0:
         raise ValueError("X has no rows: give at least one")
     return table
-
-
-def cells_of(column: Any, name: Any) -> Array:
-    """Cells of a column as an array, of objects if there is no narrower type.
-
-    Parameters
-    ----------
-    column : sequence or column of a data frame
-        The cells; categories are decoded.
-    name : label
-        Its name, for the error message.
-
-    Raises
-    ------
-    ValueError
-        If the column is not one-dimensional.
-    """
-    kind = getattr(column, "type", None)
-    if kind is not None:
-        # Category codes of pyarrow, read as numbers, lose missing values.
-        cells = np.asarray(column.cast(kind.value_type) if is_category(column) else column)
-    elif hasattr(column, "to_numpy"):
-        cells = column.to_numpy()
-    elif isinstance(column, np.ndarray):
-        cells = column
-    else:
-        cells = _array_of(column)
-    if cells.ndim != 1:
-        raise ValueError(
-            f"column {name!r} has shape {cells.shape}: give one value a row (learn_one and "
-            "predict_one take single rows)"
-        )
-    return cells
-
-
-def _array_of(column: Any) -> Array:
-    """Make an array of a list; of objects if NumPy would turn other cells into text."""
-    if isinstance(column, str | bytes | Mapping) or not isinstance(column, Iterable):
-        return np.empty(())
-    column = list(column)
-    if all(isinstance(cell, int | float | np.number | np.bool_) for cell in column):
-        return np.asarray(column)
-    cells = np.empty(len(column), dtype=object)
-    cells[:] = column
-    return cells
-
-
-def is_category(column: Any) -> bool:
-    """Whether a column of a data frame is declared to hold categories."""
-    dtype = getattr(column, "dtype", getattr(column, "type", None))
-    if hasattr(dtype, "value_type") and hasattr(dtype, "index_type"):
-        return True
-    return str(dtype).partition("(")[0] in {"category", "Categorical", "Enum"}
-
-
-def is_missing(cell: Any) -> bool:
-    """Whether a cell is None, NaN, or the missing value of a library."""
-    if cell is None or type(cell).__name__ in {"NAType", "NaTType"}:
-        return True
-    return isinstance(cell, float) and math.isnan(cell)
-
-
-def is_number(cell: Any) -> bool:
-    """Whether a cell is a number of Python, NumPy or another type, such as a decimal."""
-    return not isinstance(cell, str | bytes) and hasattr(cell, "__float__")
-
-
-def as_numbers(cells: Array, name: Any) -> Array:
-    """Cells of a column as float64, NaN where a value is missing.
-
-    Parameters
-    ----------
-    cells : ndarray, shape (n,)
-        As from `cells_of`.
-    name : label
-        The column's name, for the error message.
-
-    Raises
-    ------
-    ValueError, TypeError
-        If a cell is not a number; the message names the column and the row.
-    """
-    if cells.dtype.kind in _NUMBERS:
-        return cells.astype(np.float64, copy=False)
-    if cells.dtype.kind in _TIMES:
-        raise ValueError(
-            f"column {name!r} holds dates or times; convert them to numbers first, for "
-            "instance seconds since a fixed day"
-        )
-    if cells.dtype.kind == "c":
-        raise ValueError(f"Complex data not supported: column {name!r} holds complex numbers")
-    out = np.empty(len(cells))
-    for row, cell in enumerate(cells.tolist()):
-        try:
-            out[row] = np.nan if is_missing(cell) else float(cell)
-        except ValueError:
-            raise ValueError(_text_refused(name, row, cell)) from None
-        except (TypeError, OverflowError) as fault:
-            raise type(fault)(f"column {name!r}, row {row}: {fault}") from None
-    return out
 
 
 def numbers(columns: Sequence[Any], names: Sequence[Any], n_rows: int) -> Array:
@@ -253,12 +161,12 @@ def numbers(columns: Sequence[Any], names: Sequence[Any], n_rows: int) -> Array:
 
 
 def dense(X: Any) -> Any:
-    """Convert a sparse matrix to a dense array; return anything else unchanged.
+    """Make a plain array of a sparse matrix or a masked array; return anything else unchanged.
 
     Raises
     ------
     TypeError
-        If X is a mapping: other methods take columns by name.
+        If X is a mapping or has rows by name, because other methods take columns by name, or lazy.
     ValueError
         If the dense array would take more than `MOST_DENSE` bytes.
     """
@@ -270,7 +178,9 @@ def dense(X: Any) -> Any:
             "predict_many"
         )
     if not issparse(X):
-        return X
+        refuse_lazy(X, "X")
+        _check_form(X)
+        return unmasked(X)
     n_rows, n_columns = X.shape
     most = max(1, MOST_DENSE // (8 * max(1, n_columns)))
     if n_rows > most:
@@ -282,22 +192,98 @@ def dense(X: Any) -> Any:
     return X.toarray()
 
 
-def text_refused(X: Any) -> str | None:
-    """Error message for the first cell of an array that is a text; None without such a cell."""
-    for row, cells in enumerate(np.asarray(X, dtype=object)):
-        for column, cell in enumerate(cells):
-            try:
-                float(cell)
-            except ValueError:
-                return _text_refused(column, row, cell)
-            except (TypeError, OverflowError):
-                continue
-    return None
+def _check_form(X: Any) -> None:
+    """Refuse arrays of records, and lists of mappings or of rows that differ in length."""
+    if getattr(getattr(X, "dtype", None), "names", None) is not None:
+        raise TypeError(
+            "X is a structured array: make a data frame of it, for instance pandas.DataFrame(X), "
+            "or give {name: X[name] for name in X.dtype.names} to the methods with '_many'"
+        )
+    for place, row in enumerate(X if isinstance(X, list | tuple) else ()):
+        if isinstance(row, Mapping):
+            raise TypeError(
+                f"row {place} of X is a {type(row).__name__}: give rows by name to learn_one and "
+                "predict_one, or a mapping of names to columns to the methods with '_many'"
+            )
+        both = isinstance(row, list | tuple) and isinstance(X[0], list | tuple)
+        if both and len(row) != len(X[0]):
+            raise ValueError(
+                f"row {place} of X has {len(row)} values, but row 0 has {len(X[0])}: give all rows "
+                "the same columns, with NaN for a missing value"
+            )
 
 
-def _text_refused(name: Any, row: int, text: Any) -> str:
-    return (
-        f"column {name!r} holds the text {text!r} at row {row} (could not convert string to "
-        "float); models learn numbers: encode it with mist.preprocessing.StreamEncoder, or "
-        "leave it out"
-    )
+def plain_rows(X: Any) -> Any:
+    """Rows without names as an array or a list that NumPy converts to numbers without loss.
+
+    Parameters
+    ----------
+    X : array-like or sparse matrix
+        Rows; missing cells of all kinds become NaN.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If a cell is not a number; the message names the column and the row.
+
+    Examples
+    --------
+    >>> plain_rows([[1, "2.5"], [None, 3]])
+    [[1.0, 2.5], [nan, 3.0]]
+    """
+    X = dense(X)
+    if isinstance(X, np.ndarray):
+        if X.ndim != 2 or X.dtype.kind in NUMBER_KINDS + "c":
+            return X
+        if X.dtype.kind in DATE_KINDS:
+            raise ValueError(dates_refused(0))
+        return read_cells(X.tolist())
+    if not isinstance(X, list | tuple):
+        return X
+    if all(isinstance(row, list | tuple) and PLAIN_NUMBERS.issuperset(map(type, row)) for row in X):
+        return X
+    return read_cells(X)
+
+
+def plain_row(x: Any) -> Any:
+    """One row without names, of shape (d,) or (1, d), as rows for NumPy, see `plain_rows`."""
+    x = unmasked(x)
+    if isinstance(x, np.ndarray) and x.ndim == 1:
+        return plain_rows(x[np.newaxis])
+    if isinstance(x, list | tuple) and not all(
+        isinstance(cell, Sequence | np.ndarray) for cell in x
+    ):
+        return read_cells([x])
+    return plain_rows(x)
+
+
+def row_by_name(x: Mapping[Any, Any], names: Sequence[Any]) -> Array:
+    """One row by name as numbers, shape (1, d); NaN where a value is missing or absent.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If a value is not a number; the message names the column.
+
+    Examples
+    --------
+    >>> row_by_name({"b": 2, "a": True}, ["a", "b", "c"])
+    array([[ 1.,  2., nan]])
+    """
+    return np.array([[number_in(x.get(name), name, 0) for name in names]], dtype=np.float64)
+
+
+def read_cells(rows: Any) -> Any:
+    """Read each cell of a list of rows as a number; return the rows unchanged if some are not rows.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If a cell is not a number; the message names the column and the row.
+    """
+    if not all(isinstance(row, list | tuple) or np.ndim(row) == 1 for row in rows):
+        return rows
+    return [
+        [number_in(cell, column, place) for column, cell in enumerate(row)]
+        for place, row in enumerate(rows)
+    ]

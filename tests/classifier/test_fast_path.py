@@ -208,15 +208,6 @@ def test_an_option_that_is_set_is_checked():
     assert model.n_rows_ == 2
 
 
-def test_a_shallow_copy_may_learn_a_class():
-    model = paper_tree(max_leaves=1).partial_fit(X, Y)
-    other = copy.copy(model)
-    assert model.predict_one(X[0]) == other.predict_one(X[0])
-    other.partial_fit(X + 50.0, Y + 7)
-    assert model.predict_one(X[0] + 50.0) == model.predict(X[:1] + 50.0)[0] >= 7
-    assert model.predict_one(X[1] + 50.0) == model.predict(X[1:2] + 50.0)[0]
-
-
 @compiled
 def test_a_handle_stays_with_its_arrays():
     model = paper_tree(**EAGER).learn_one(X[0], 0)

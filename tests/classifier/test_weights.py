@@ -153,7 +153,7 @@ BAD_WEIGHTS = {
     "too few": (ONES[1:], r"sample_weight.*\(299,\)|inconsistent"),
     "too many": ([1.0] * (len(X) + 1), r"sample_weight.*\(301,\)|inconsistent"),
     "a table": (np.ones((len(X), 1)), r"(?i)sample.weights? must be 1D"),
-    "text": (["heavy"] * len(X), "could not convert"),
+    "text": (["heavy"] * len(X), "not a number"),
 }
 
 

@@ -351,5 +351,5 @@ def test_changes_are_those_of_the_model():
     for i in range(600):
         far = 30.0 if i >= 300 and i % 2 else 0.0
         model.learn_one({"a": float(rng.normal(9.0 * (i % 2) + far))}, "xy"[i % 2])
-    assert [(change.kind, change.label) for change in model.changes_] == [("class moved", "y")]
+    assert ("class moved", "y") in [(change.kind, change.label) for change in model.changes_]
     assert model.changes_ == model.model.changes_

@@ -7,12 +7,12 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy.special import softmax
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator
 from sklearn.utils import Tags, gen_batches
 from sklearn.utils.validation import check_is_fitted
 
 from mist.engine.compiled import summed
-from mist.estimator import Saveable, take_over, without_trace
+from mist.estimator import Saveable, StreamScorer, take_over, without_trace
 from mist.labels import Labels
 from mist.locking import uninterrupted
 from mist.rows import Array, check_classes, check_labels, check_rows, check_weights
@@ -46,7 +46,7 @@ def dot(a: Array, b: Array) -> float:
     return total
 
 
-class StreamClassifier(ClassifierMixin, Saveable, BaseEstimator, ABC):
+class StreamClassifier(StreamScorer, Saveable, BaseEstimator, ABC):
     """Base class of the baselines: a state of arrays, and one score per class.
 
     A baseline implements `_new_state`, `_grown` and `_run`. Classes have codes, counted from 0 in

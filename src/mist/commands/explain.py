@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
 from mist.classifier import MistClassifier
 from mist.inspection import Explanation
+from mist.inspection.text_columns import text_columns
 from mist.io.applying import encode_one, is_encoding
 from mist.io.csv import CsvSource, delimiter_of
 from mist.io.source import MISSING, TableError
@@ -21,7 +24,7 @@ __all__ = ["explain_row", "named_values", "row_of_csv", "row_of_text"]
 _ROWS_AT_ONCE = 4096
 
 
-def explain_row(path: Path, row: Any, top: int) -> Explanation:
+def explain_row(path: Path, row: Any, top: int, *, strict: bool = False) -> Explanation:
     """Explain the prediction of a saved model for one row.
 
     Parameters
@@ -33,10 +36,13 @@ def explain_row(path: Path, row: Any, top: int) -> Explanation:
         The row; a mapping is read as in `named_values`, unless the file defines the encoding.
     top : int
         Number of classes to give the evidence for.
+    strict : bool, default=False
+        Whether names in the row that the model has not learnt are refused, not ignored.
 
     Returns
     -------
     Explanation
+        With the text columns of the row.
 
     Raises
     ------
@@ -56,17 +62,64 @@ def explain_row(path: Path, row: Any, top: int) -> Explanation:
         )
     if not hasattr(model, "n_features_in_"):
         raise ValueError(f"the model in {path.name} has learnt nothing yet: save it after learning")
+    encoding = attachment.get("encoding") if isinstance(attachment, Mapping) else None
+    encoding = encoding if is_encoding(encoding) else None
+    if strict and isinstance(row, Mapping):
+        _check_names(row, _known_names(tree, pipeline, encoding))
     if pipeline is not None:
-        x: Any = pipeline.encoder_.transform_one(_cells(row, pipeline.encoder_))
-    elif not isinstance(row, Mapping):
-        x = row
-    elif isinstance(attachment, Mapping) and is_encoding(attachment.get("encoding")):
-        x = encode_one(attachment["encoding"], row)
-        if not tree._has_names():  # as in a checkpoint
-            x = list(x.values())
-    else:
+        return pipeline.explain(_cells(row, pipeline.encoder_), top=top)
+    if not isinstance(row, Mapping):
+        return tree.explain(row, top=top)
+    if encoding is None:
         x = named_values(row, tree._names())
-    return tree.explain(x, top=top)
+        return _by_texts(tree.explain(x, top=top), row)
+    x = encode_one(encoding, row)
+    if tree._has_names():
+        return _by_texts(tree.explain(x, top=top), _text_names(encoding))
+    # A checkpoint has learnt columns without names.
+    explanation = tree.explain(list(x.values()), top=top)
+    names = tuple(x)
+    path_by_name = tuple(step._replace(column=names[step.feature]) for step in explanation.path)
+    named = replace(explanation, columns=names, path=path_by_name)
+    return _by_texts(named, _text_names(encoding))
+
+
+def _by_texts(explanation: Explanation, names: Iterable[str]) -> Explanation:
+    """Name the 0/1 columns of text columns by their texts."""
+    own = [name for name in names if name not in explanation.columns]
+    texts = text_columns(explanation.columns, explanation.values.tolist(), own)
+    return replace(explanation, texts=texts)
+
+
+def _text_names(encoding: Mapping[str, Any]) -> list[str]:
+    texts = encoding["texts"]
+    return list(texts) if isinstance(texts, dict) else [name for name, codes in texts if codes]
+
+
+def _known_names(
+    tree: MistClassifier, pipeline: StreamPipeline | None, encoding: Mapping[str, Any] | None
+) -> list[str]:
+    """Names that a row may have: columns of the table, and the target."""
+    if pipeline is not None:
+        return [str(name) for name in pipeline.encoder_._columns]
+    if encoding is not None:
+        known = encoding.get("columns") or [name for name, _ in encoding["texts"]]
+        return [*known, encoding["target"]]
+    names = [str(name) for name in tree._names()]
+    return list(dict.fromkeys([*(name.partition("=")[0] for name in names), *names]))
+
+
+def _check_names(row: Mapping[str, Any], known: Sequence[str]) -> None:
+    """Refuse names that were not learnt."""
+    unknown = next((name for name in row if name not in known), None)
+    if unknown is None:
+        return
+    near = get_close_matches(unknown, known, n=1)
+    hint = f"did you mean {near[0]!r}?" if near else "leave it out."
+    raise ValueError(
+        f"--row has the column {unknown!r}, which the model has not learnt: {hint} "
+        f"Its columns are {', '.join(known[:5])}{', ...' * (len(known) > 5)}"
+    )
 
 
 def row_of_text(text: str) -> Any:

@@ -8,8 +8,10 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from mist.cells import is_missing, unmasked
 from mist.evaluation.scaling import standardise, standardise_as_they_come
 from mist.labels import check_one_kind
+from mist.tables import as_frame, frame_columns, numbers, plain_rows
 
 ClassOrder = Literal["label", "random"] | Sequence[Any]
 Protocol = Literal["honest", "paper"]
@@ -272,8 +274,13 @@ class ClassIncrementalStream:
 
 
 def _table(X: ArrayLike) -> NDArray[np.float64]:
+    frame = as_frame(X)
     try:
-        rows = np.asarray(X, dtype=np.float64)
+        if frame is None:
+            rows = np.asarray(plain_rows(X), dtype=np.float64)
+        else:
+            names, columns = frame_columns(frame)
+            rows = numbers(columns, names, len(frame))
     except (TypeError, ValueError) as error:
         raise ValueError(f"X must be numeric, encode text columns first: {error}") from error
     if rows.ndim != 2:
@@ -289,11 +296,11 @@ def _table(X: ArrayLike) -> NDArray[np.float64]:
 
 
 def _labels(y: ArrayLike) -> NDArray[Any]:
-    labels = np.asarray(y)
+    labels = np.asarray(unmasked(y))
     if labels.ndim != 1:
         raise ValueError(f"y must have one label per row, got shape {labels.shape}")
     for row, label in enumerate(labels.tolist()):
-        if label is None or label != label:
+        if is_missing(label):
             raise ValueError(f"y has no label in row {row}: drop the row or fill it in")
     check_one_kind(labels.tolist())
     return labels

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from mist.inspection.term import Term
+from mist.inspection.text_columns import TextColumn
 from mist.inspection.wording import count, nats, number
 from mist.texts import printable
 
@@ -120,6 +121,9 @@ class Explanation:
     next_in_stream : dict of label to float, or None
         Probability of every class for the row as the next of the stream, where the labels before it
         count, too; it is not explained. None unless the model has ``adapt="stream"``.
+    texts : tuple of TextColumn
+        Text columns that the model has as 0/1 columns. Texts, drawings and data frames give the sum
+        of the evidence of these 0/1 columns under the name of the text column.
     """
 
     prediction: Any
@@ -137,6 +141,7 @@ class Explanation:
     together: Array
     additive: bool
     next_in_stream: dict[Any, float] | None = None
+    texts: tuple[TextColumn, ...] = ()
 
     @property
     def scores(self) -> Array:
@@ -159,18 +164,23 @@ class Explanation:
         """
         if len(self.classes) < 2:
             return []
-        parts = self.evidence[0] - self.evidence[1]
-        known = np.flatnonzero(~np.isnan(self.values))
-        known = known[np.argsort(-np.abs(parts[known]), kind="stable")]
-        own, others = known[:most], known[len(known[:most]) :]
-        terms = [
-            Term("column", int(j), printable(self.columns[j]), self._value(j), float(parts[j]))
-            for j in own
-        ]
-        if len(others):
-            terms.append(
-                Term("columns", -1, f"{len(others)} other columns", "", float(parts[others].sum()))
+        difference = self.evidence[0] - self.evidence[1]
+        parts = [
+            Term(
+                "column",
+                own[0] if len(own) == 1 else -1,
+                printable(name),
+                self._value(own[0]) if text is None else printable(text),
+                float(difference[own].sum()),
             )
+            for name, text, own in self._inputs()
+            if not np.isnan(self.values[own]).all()
+        ]
+        parts.sort(key=lambda term: -abs(term.evidence))
+        terms, others = parts[:most], parts[len(parts[:most]) :]
+        if others:
+            rest = sum(term.evidence for term in others)
+            terms.append(Term("columns", -1, f"{len(others)} other columns", "", rest))
         before = float(self.prior[0] - self.prior[1])
         terms.append(Term("prior", -1, "prior of the classes", "", before))
         if not self.additive:
@@ -195,20 +205,13 @@ class Explanation:
         """
         from mist.inspection.frame import pandas
 
-        d, names = len(self.columns), [None, *self.columns, None]
-        values = [np.nan, *self.values.tolist(), np.nan]
-        records = [
-            (label, part, names[j], values[j], evidence)
-            for i, label in enumerate(self.classes)
-            for j, (part, evidence) in enumerate(
-                [
-                    ("prior", float(self.prior[i])),
-                    *(("column", float(value)) for value in self.evidence[i]),
-                    ("together", float(self.together[i])),
-                ]
-            )
-        ]
-        assert len(records) == len(self.classes) * (d + 2)
+        records: list[tuple[Any, ...]] = []
+        for i, label in enumerate(self.classes):
+            records.append((label, "prior", None, np.nan, float(self.prior[i])))
+            for name, text, own in self._inputs():
+                value = float(self.values[own[0]]) if text is None else text or None
+                records.append((label, "column", name, value, float(self.evidence[i, own].sum())))
+            records.append((label, "together", None, np.nan, float(self.together[i])))
         return pandas().DataFrame(records, columns=["class", "part", "column", "value", "evidence"])
 
     def plot(self, ax: Axes | None = None) -> Axes:
@@ -240,6 +243,18 @@ class Explanation:
     def _repr_html_(self) -> str:
         return f"<pre>{html.escape(str(self))}</pre>"
 
+    def _inputs(self) -> list[tuple[str, str | None, list[int]]]:
+        """Columns of the row: name, text or None for a number, and columns of the model."""
+        texts = {text.columns[0]: text for text in self.texts}
+        spread = {j for text in self.texts for j in text.columns}
+        return [
+            (texts[j].name, texts[j].text, list(texts[j].columns))
+            if j in texts
+            else (name, None, [j])
+            for j, name in enumerate(self.columns)
+            if j in texts or j not in spread
+        ]
+
     def _value(self, j: int) -> str:
         return number(float(self.values[j]), float(self.spreads[j]))
 
@@ -257,15 +272,24 @@ class Explanation:
         lines = [
             f"path to leaf {self.leaf}:" if self.path else f"the tree is one leaf, {self.leaf}"
         ]
-        for step in self.path:
-            name, sign = printable(step.column), "<=" if step.left else ">"
-            threshold = number(step.threshold, float(self.spreads[step.feature]))
-            if step.missing:
-                way = f"{name} is missing: to the heavier side, {sign} {threshold}"
-            else:
-                way = f"{name} = {self._value(step.feature)} {sign} {threshold}"
-            lines.append(f"  {way}")
+        lines += [f"  {self._way(step)}" for step in self.path]
         return lines
+
+    def _way(self, step: Step) -> str:
+        """One step of the path; a 0/1 column of a text is named by the text."""
+        for column in self.texts:
+            start = f"{column.name}="
+            if step.feature in column.columns and step.column.startswith(start):
+                name = printable(column.name)
+                side = f"{'not ' * step.left}{printable(step.column.removeprefix(start))}"
+                if step.missing:
+                    return f"{name} is missing: to the heavier side, {side}"
+                return f"{name} is {side}"
+        name, sign = printable(step.column), "<=" if step.left else ">"
+        threshold = number(step.threshold, float(self.spreads[step.feature]))
+        if step.missing:
+            return f"{name} is missing: to the heavier side, {sign} {threshold}"
+        return f"{name} = {self._value(step.feature)} {sign} {threshold}"
 
     def _leaf(self) -> list[str]:
         shown = [

@@ -6,8 +6,9 @@ Needs river: ``pip install 'mist-tree[river]'``.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from copy import deepcopy
 from inspect import Parameter
-from typing import Any
+from typing import Any, Self
 
 from mist import classifier, forest
 from mist.adaptation.changes import Change
@@ -55,6 +56,9 @@ class _RiverClassifier(base.MiniBatchClassifier):
     def _raw_memory_usage(self) -> int:
         # The count of river has arrays twice and includes compiled code that models share.
         return int(self.model.nbytes)
+
+    def __copy__(self) -> Self:
+        return deepcopy(self)
 
     # --- learning ---------------------------------------------------------------------------
 

@@ -18,6 +18,7 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
+from mist.cells import as_numbers, encodable_cells, is_category, is_missing, is_number
 from mist.estimator import Saveable, take_over, without_trace
 from mist.limits import LARGEST
 from mist.onehot import (
@@ -30,18 +31,7 @@ from mist.onehot import (
     text_of,
     write_one_hot,
 )
-from mist.tables import (
-    Array,
-    as_frame,
-    as_numbers,
-    cells_of,
-    dense,
-    frame_columns,
-    is_category,
-    is_missing,
-    is_number,
-    named_columns,
-)
+from mist.tables import Array, as_frame, dense, frame_columns, named_columns
 
 __all__ = ["StreamEncoder"]
 
@@ -309,7 +299,7 @@ class StreamEncoder(TransformerMixin, Saveable, BaseEstimator):
 
     def _learn(self, table: Mapping[Any, Any]) -> None:
         for column, given in table.items():
-            cells = cells_of(given, column)
+            cells = encodable_cells(given, column)
             kind = self._kinds.get(column) or self._kind_of(column, given, cells)
             if kind is None:
                 continue
@@ -350,7 +340,7 @@ class StreamEncoder(TransformerMixin, Saveable, BaseEstimator):
         """Add output columns for new texts, those known in advance first."""
         codes = self._codes.get(column)
         if codes is None:
-            declared = _texts(cells_of((self.categories or {}).get(column, []), column))
+            declared = _texts(encodable_cells((self.categories or {}).get(column, []), column))
             codes = {text: i for i, (_, text) in enumerate(new_texts(declared, {}))}
             self._codes = {**self._codes, column: codes}
             self._add(column, [f"={text}" for text in codes])
@@ -372,9 +362,9 @@ class StreamEncoder(TransformerMixin, Saveable, BaseEstimator):
         """Add output columns, after all others."""
         taken = set(self._names())
         for suffix in suffixes:
-            if _label(column) + suffix in taken:
+            if name_of(column) + suffix in taken:
                 raise ValueError(
-                    f"column {column!r} would add a second column {_label(column) + suffix!r}; "
+                    f"column {column!r} would add a second column {name_of(column) + suffix!r}; "
                     "rename one of the columns"
                 )
         start = len(self._owners)
@@ -502,7 +492,7 @@ class StreamEncoder(TransformerMixin, Saveable, BaseEstimator):
         for column, kind in self._kinds.items():
             if column not in table:
                 continue
-            cells, places = cells_of(table[column], column), self._places[column]
+            cells, places = encodable_cells(table[column], column), self._places[column]
             if kind == NUMBER:
                 out[:, places[0]] = self._scaled(column, self._numbers(column, cells))
                 continue
@@ -550,7 +540,7 @@ class StreamEncoder(TransformerMixin, Saveable, BaseEstimator):
 
     def _names(self) -> list[str]:
         """Names of the output columns."""
-        return [_label(o) + s for o, s in zip(self._owners, self._suffixes, strict=True)]
+        return [name_of(o) + s for o, s in zip(self._owners, self._suffixes, strict=True)]
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_columns")
@@ -569,7 +559,7 @@ class StreamEncoder(TransformerMixin, Saveable, BaseEstimator):
         return tags
 
 
-def _label(column: Any) -> str:
+def name_of(column: Any) -> str:
     """Output name of a column; one without a name is called as in scikit-learn."""
     return column if isinstance(column, str) else f"x{column}"
 

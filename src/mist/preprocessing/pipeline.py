@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
-from sklearn.exceptions import NotFittedError
+from sklearn.base import BaseEstimator, clone
 from sklearn.utils import Tags, get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from mist.adaptation.changes import Change
-from mist.estimator import Saveable, take_over, without_trace
+from mist.estimator import Saveable, StreamScorer, take_over, without_trace
 from mist.preprocessing.encoder import StreamEncoder
+from mist.preprocessing.models import declare_categorical, has_learnt
 from mist.tables import Array
+
+if TYPE_CHECKING:
+    from mist.inspection import Explanation
 
 __all__ = ["StreamPipeline"]
 
@@ -23,7 +26,7 @@ _T = TypeVar("_T")
 _LEARNT = ("encoder_", "model_")
 
 
-class StreamPipeline(ClassifierMixin, Saveable, BaseEstimator):
+class StreamPipeline(StreamScorer, Saveable, BaseEstimator):
     """An encoder followed by a model, for streams with mixed columns.
 
     `sklearn.pipeline.Pipeline` cannot learn batch after batch; this class can. The encoder learns
@@ -278,11 +281,11 @@ class StreamPipeline(ClassifierMixin, Saveable, BaseEstimator):
             raise ValueError(
                 "no column has had a value yet, so the model cannot learn: leave these rows out"
             )
-        if not _has_learnt(model):
-            _declare(model, self.encoder_.categorical_features_)
+        if not has_learnt(model):
+            declare_categorical(model, self.encoder_.categorical_features_)
         if hasattr(model, by_name):
             return getattr(model, by_name)(self._named(rows), y, **options)
-        if _has_learnt(model) and rows.shape[1] != model.n_features_in_:
+        if has_learnt(model) and rows.shape[1] != model.n_features_in_:
             new = self.encoder_.get_feature_names_out()[model.n_features_in_ :].tolist()
             raise ValueError(
                 f"the rows add the columns {new}, but {type(model).__name__} learns only the "
@@ -412,6 +415,25 @@ class StreamPipeline(ClassifierMixin, Saveable, BaseEstimator):
         shares = self.predict_proba_many(self._table(x))[0]
         return dict(zip(self.classes_.tolist(), shares.tolist(), strict=True))
 
+    def explain(self, x: Mapping[Any, Any], *, top: int | None = 5) -> Explanation:
+        """Explain the prediction for one row, with one term of evidence for each text column.
+
+        It is the sum of the evidence of the 0/1 columns. The model must be a `MistClassifier`.
+        See `mist.inspection.evidence` for parameters, return value and errors.
+
+        Examples
+        --------
+        >>> from mist import MistClassifier
+        >>> model = StreamPipeline(model=MistClassifier.paper())
+        >>> model = model.learn_many({"hue": ["red", "blue"] * 9}, ["rose", "iris"] * 9)
+        >>> [(term.name, term.value) for term in model.explain({"hue": "red"}).contrast()]
+        [('hue', 'red'), ('prior of the classes', '')]
+        """
+        from mist.preprocessing.explaining import explain_encoded  # compiled code
+
+        check_is_fitted(self)
+        return self._lock.read(lambda: explain_encoded(self, x, top))
+
     def _encoded(self, x: Mapping[Any, Any]) -> dict[str, float]:
         """One row as the model learns it, by name."""
         row = self.encoder_.transform_many(self._table(x))[0]
@@ -459,7 +481,7 @@ class StreamPipeline(ClassifierMixin, Saveable, BaseEstimator):
         return self._fitted().encoder_.feature_names_in_
 
     def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "model_") and _has_learnt(self.model_)
+        return hasattr(self, "model_") and has_learnt(self.model_)
 
     def _check_loaded(self) -> None:
         from mist.persistence.encoders import check_pipeline
@@ -473,22 +495,3 @@ class StreamPipeline(ClassifierMixin, Saveable, BaseEstimator):
         tags.input_tags.allow_nan = model.input_tags.allow_nan
         tags.classifier_tags = model.classifier_tags
         return tags
-
-
-def _has_learnt(model: Any) -> bool:
-    try:
-        check_is_fitted(model)
-    except NotFittedError:
-        return False
-    return True
-
-
-def _declare(model: Any, names: list[str]) -> None:
-    """Set the 0/1 columns as ``categorical_features`` of a model without this option."""
-    from mist.forest import MistForest
-
-    tree = model.new_tree() if isinstance(model, MistForest) else model
-    if names and getattr(tree, "categorical_features", names) is None:
-        tree.set_params(categorical_features=names)
-        if tree is not model:
-            model.set_params(estimator=tree)
