@@ -158,7 +158,7 @@ def test_learn_one_refuses_a_missing_label(name, label):
         ({0: "a"}, "y is a dict: give a list"),
         (pl.LazyFrame({"y": [1, 2, 1, 2]}), r"y is lazy.*\.collect\(\)"),
     ],
-    ids=str,
+    ids=["bytes", "decimal", "complex", "dates", "too large", "generator", "set", "dict", "lazy"],
 )
 def test_what_is_not_a_label_is_refused_in_words(labels, match):
     with pytest.raises((ValueError, TypeError), match=match):
