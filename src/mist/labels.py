@@ -145,6 +145,10 @@ class Labels:
         self._declared.difference_update(self._codes)
         if before == (len(self._codes), len(self._codes) + len(self._declared)):
             return
+        self._order()
+
+    def _order(self) -> None:
+        """Sort the labels."""
         ordered = sorted([*self._codes, *self._declared])
         place = {label: i for i, label in enumerate(ordered)}
         self.classes = np.array(ordered)
@@ -166,6 +170,26 @@ class Labels:
         plain = self.plain([*distinct, *declared])
         self.add([plain[i] for i in np.argsort(at, kind="stable")], plain[len(distinct) :])
         return self.encode(plain[: len(distinct)])[inverse]
+
+    def rename(self, old: Any, new: Any) -> None:
+        """Give a class another plain label, which no class has."""
+        self._codes = {new if label == old else label: k for label, k in self._codes.items()}
+        self._declared.discard(new)
+        self._order()
+
+    def undeclare(self, label: Any) -> None:
+        """Remove a plain label that no row has had."""
+        self._declared.discard(label)
+        self._order()
+
+    def remove(self, label: Any) -> int:
+        """Remove a learnt plain label; the label with the last code gets its code, returned."""
+        code = self._codes.pop(label)
+        last = len(self._codes)
+        moved = {each: code if k == last else k for each, k in self._codes.items()}
+        self._codes = dict(sorted(moved.items(), key=lambda item: item[1]))
+        self._order()
+        return code
 
     @property
     def codes(self) -> Mapping[Any, int]:

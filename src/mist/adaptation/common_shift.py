@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mist.adaptation.packed import factorise, solve_half
-from mist.engine.arrays import grown
+from mist.engine.arrays import grown, without_entry
 from mist.engine.compiled import allocating, exact
 from mist.engine.handle import parts_of
 from mist.engine.state import packed_size
@@ -75,6 +75,9 @@ class CommonShift(NamedTuple):
     found: Any  # float64 (a,): change of the shift that was found and is not made yet
 
 
+_BY_CODE = ("weight", "mean", "rows", "total", "difference", "found_at")
+
+
 def new_common_shift(n_shifted: int) -> CommonShift:
     """Return the state before the first row, for a shift of the first columns."""
     a = n_shifted
@@ -99,8 +102,7 @@ def new_common_shift(n_shifted: int) -> CommonShift:
 def reserve_codes(common: CommonShift, n_codes: int) -> CommonShift:
     """Reserve so many classes."""
     old = len(common.weight)
-    names = ("weight", "mean", "rows", "total", "difference", "found_at")
-    common = common._replace(**{name: grown(getattr(common, name), n_codes) for name in names})
+    common = common._replace(**{name: grown(getattr(common, name), n_codes) for name in _BY_CODE})
     common.found_at[old:] = _NEVER
     return common
 
@@ -109,6 +111,24 @@ def forget_class(common: CommonShift, code: int) -> None:
     """Drop the mean of a class. What it found last stays: another class may have found the same."""
     common.weight[code], common.rows[code] = 0.0, 0
     common.total[code] = 0.0
+
+
+def join_class(common: CommonShift, old: int, new: int) -> None:
+    """Add the mean of a class to that of another one; the blocks at hand of both are dropped."""
+    both = common.weight[old] + common.weight[new]
+    if both > 0.0:
+        share = common.weight[old] / both
+        common.mean[new] += (common.mean[old] - common.mean[new]) * share
+    common.weight[new] = both
+    for code in (old, new):
+        common.rows[code], common.total[code], common.found_at[code] = 0, 0.0, _NEVER
+
+
+def drop_code(common: CommonShift, code: int) -> CommonShift:
+    """Drop a class; the one with the last code gets its code."""
+    return common._replace(
+        **{name: without_entry(getattr(common, name), code) for name in _BY_CODE}
+    )
 
 
 @allocating

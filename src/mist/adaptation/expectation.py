@@ -154,6 +154,19 @@ class Expectation(LaidOut):
         self.state.labels.count[codes] += weights
         self.rows += n_rows
 
+    def join_class(self, old: int, new: int) -> None:
+        """Add the rows of a class to those of another one."""
+        label_memory.join_class(self.state.labels, old, new)
+        recent_gaussians.join_class(self.state.recent, old, new)
+
+    def drop_code(self, code: int) -> None:
+        """Drop a class; the one with the last code gets its code."""
+        if code < self.n_codes:
+            self.state = self.state._replace(
+                labels=label_memory.drop_code(self.state.labels, code),
+                recent=recent_gaussians.drop_code(self.state.recent, code),
+            )
+
     def merge(self, other: Expectation, codes: Array) -> None:
         """Add what another model's has learnt, whose class codes are mapped.
 

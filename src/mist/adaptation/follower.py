@@ -11,7 +11,7 @@ from mist.adaptation import common_shift, moved_classes
 from mist.adaptation.changes import CLASS_MOVED, COMMON_SHIFT, CUT_BACK, MOST_KEPT, Change
 from mist.adaptation.expectation import Expectation
 from mist.adaptation.laid_out import LaidOut
-from mist.engine.cut_back import cut_back, splits_of_one, useless_splits
+from mist.engine.cut_back import cut_back, renumber, splits_of_one, useless_splits
 from mist.engine.forget import forget_class
 from mist.engine.growth import Split
 from mist.engine.inheritance import n_splits
@@ -179,17 +179,35 @@ class Follower(LaidOut):
         before = n_splits(state)
         number = cut_back(state, cut)
         self._note(CUT_BACK, None, float(before - n_splits(state)))
-        inner = state.tree.nodes.feature >= 0
         for log in logs:
-            log[:] = [
-                split._replace(node=int(number[split.node]))
-                for split in log
-                if number[split.node] >= 0 and inner[number[split.node]]
-            ]
+            renumber(log, number, state)
 
     def _note(self, kind: str, code: int | None, size: float | None) -> None:
         self.changes.append(Change(self.rows, kind, code, size))
         del self.changes[:-MOST_KEPT]
+
+    def join_class(self, old: int, new: int, state: State) -> None:
+        """Add the rows of a class to those of another one, after the tree has."""
+        if max(old, new) >= len(self.moved.read):
+            return
+        if state.conformity is not None:
+            moved_classes.start_over(self.moved, state.conformity, new)
+        common_shift.join_class(self.common, old, new)
+        if self.expectation is not None:
+            self.expectation.join_class(old, new)
+
+    def drop_code(self, code: int, last: int) -> None:
+        """Drop a class, whose code the class with the last code gets."""
+        if len(self.moved.read) == last + 1:
+            self.moved = moved_classes.drop_code(self.moved, code)
+            self.common = common_shift.drop_code(self.common, code)
+            if self.expectation is not None:
+                self.expectation.drop_code(code)
+        self.changes = [
+            change._replace(label=code) if change.label == last else change
+            for change in self.changes
+            if change.label != code
+        ]
 
     def count_fork(self, fork: State, codes: Array, state: State) -> None:
         """Count the rows that a fork has learnt for the tree; it has looked for no changes in them.

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mist.engine.arrays import grown
+from mist.engine.arrays import grown, without_entry
 from mist.engine.compiled import exact
 
 N_PRIORS = 4
@@ -95,6 +95,41 @@ def learn(labels, code, w):
             labels.followed[last, k] *= _FOLLOWED
         labels.followed[last, code] += 1.0
     labels.last[0] = code
+
+
+def join_class(labels: LabelMemory, old: int, new: int) -> None:
+    """Add the rows of a class to those of another one."""
+    for array in (labels.count, labels.recent):
+        array[new] += array[old]
+        array[old] = 0.0
+    if max(old, new) < len(labels.followed):
+        labels.followed[new] += labels.followed[old]
+        labels.followed[:, new] += labels.followed[:, old]
+    if labels.last[0] == old:
+        labels.last[0] = new
+
+
+def drop_code(labels: LabelMemory, code: int) -> LabelMemory:
+    """Drop a class; the one with the last code gets its code.
+
+    Without it, what followed other labels is a little less.
+    """
+    last, paired = len(labels.count) - 1, len(labels.followed)
+    followed = labels.followed.copy()
+    if code < paired:
+        # A last code beyond the paired ones was not counted: nothing is known of it.
+        for table in (followed, followed.T):
+            table[code] = table[last] if last < paired else 0.0
+    if last < paired:
+        followed = followed[:last, :last].copy()
+    if labels.last[0] in (code, last):
+        labels.last[0] = code if labels.last[0] == last != code else -1
+    return LabelMemory(
+        without_entry(labels.count, code),
+        without_entry(labels.recent, code),
+        followed,
+        labels.last,
+    )
 
 
 def merge(labels: LabelMemory, other: LabelMemory, codes: np.ndarray[Any, Any]) -> None:

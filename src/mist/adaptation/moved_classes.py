@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mist.engine.arrays import grown
+from mist.engine.arrays import grown, without_entry
 from mist.engine.compiled import exact
 from mist.engine.conformity import REMEMBERED
 
@@ -99,6 +99,11 @@ def next_moved(moved, conformity):
                 moved.evidence[code] = 0.0
                 return code
     return -1
+
+
+def drop_code(moved: MovedClasses, code: int) -> MovedClasses:
+    """Drop a class; the one with the last code gets its code."""
+    return MovedClasses(*(without_entry(array, code) for array in moved))
 
 
 def start_over(moved: MovedClasses, conformity: Any, code: int | None = None) -> None:

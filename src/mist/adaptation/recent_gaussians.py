@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mist.adaptation.packed import add_outer
-from mist.engine.arrays import grown
+from mist.engine.arrays import grown, without_entry
 from mist.engine.compiled import allocating, exact
 from mist.engine.handle import parts_of
 from mist.engine.state import packed_size
@@ -32,6 +32,7 @@ MOST_FULL = 100
 """Most columns with a full covariance."""
 
 _LONG = ("long_weight", "long_mean", "long_spread")
+_BY_CODE = ("rows", "weight", "mean", "factor", "constant", *_LONG)
 _SHRINKAGE = 0.02
 
 
@@ -264,22 +265,7 @@ def merge(recent: RecentGaussians, other: RecentGaussians, codes: np.ndarray[Any
     """
     d = recent.mean.shape[2]
     for theirs, code in enumerate(codes[: len(other.rows)].tolist()):
-        if other.rows[theirs] == 0:
-            continue
-        if recent.rows[code] == 0:
-            for name in ("rows", "weight", "mean", "factor", "constant", *_LONG):
-                getattr(recent, name)[code] = getattr(other, name)[theirs]
-            continue
-        for m in range(len(recent.decay)):
-            _merge_one(recent, code, other, theirs, m)
-        n, more = recent.long_weight[code], other.long_weight[theirs]
-        away = other.long_mean[theirs] - recent.long_mean[code]
-        recent.long_mean[code] += away * (more / (n + more))
-        recent.long_spread[code] += other.long_spread[theirs] + away * away * (
-            n * more / (n + more)
-        )
-        recent.long_weight[code] += more
-        recent.rows[code] += other.rows[theirs]
+        _merge_class(recent, code, other, theirs)
     recent.within[:] = recent.long_spread.sum(axis=0)
     n, more = recent.overall[0].copy(), other.overall[0]
     share = np.divide(more, n + more, out=np.zeros(d), where=n + more > 0)
@@ -287,6 +273,38 @@ def merge(recent: RecentGaussians, other: RecentGaussians, codes: np.ndarray[Any
     recent.overall[0] += more
     recent.overall[1] += away * share
     recent.overall[2] += other.overall[2] + away * away * n * share
+
+
+def _merge_class(recent: RecentGaussians, code: int, other: RecentGaussians, theirs: int) -> None:
+    """Add what another model knows of one class."""
+    if other.rows[theirs] == 0:
+        return
+    if recent.rows[code] == 0:
+        for name in _BY_CODE:
+            getattr(recent, name)[code] = getattr(other, name)[theirs]
+        return
+    for m in range(len(recent.decay)):
+        _merge_one(recent, code, other, theirs, m)
+    n, more = recent.long_weight[code], other.long_weight[theirs]
+    away = other.long_mean[theirs] - recent.long_mean[code]
+    recent.long_mean[code] += away * (more / (n + more))
+    recent.long_spread[code] += other.long_spread[theirs] + away * away * (n * more / (n + more))
+    recent.long_weight[code] += more
+    recent.rows[code] += other.rows[theirs]
+
+
+def join_class(recent: RecentGaussians, old: int, new: int) -> None:
+    """Add the Gaussians of a class to those of another one."""
+    _merge_class(recent, new, recent, old)
+    recent.rows[old], recent.long_spread[old] = 0, 0.0
+    recent.within[:] = recent.long_spread.sum(axis=0)
+
+
+def drop_code(recent: RecentGaussians, code: int) -> RecentGaussians:
+    """Drop a class; the one with the last code gets its code."""
+    out = recent._replace(**{name: without_entry(getattr(recent, name), code) for name in _BY_CODE})
+    out.within[:] = out.long_spread.sum(axis=0)
+    return out
 
 
 def _merge_one(

@@ -40,10 +40,11 @@ Each module imports only modules above it in this table.
 ``leaf_copy``           leaves copied from one tree to another
 ``fork``                a tree without the contents of its leaves
 ``merge``               two trees merged
-``cut_back``            a leaf in place of a subtree
 ``betting``             a betting martingale
 ``candidate_splits``    candidate splits that learn before the leaf is split
 ``growth``              learning with split attempts between the runs of the loop
+``cut_back``            a leaf in place of a subtree
+``relabel``             classes joined, dropped, given other codes
 ``leaf_rules``          rules, class masses and bytes of the leaves
 ======================  =============================================================
 

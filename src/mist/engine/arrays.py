@@ -24,6 +24,20 @@ def grown(array: Any, n: int) -> Any:
     return out
 
 
+def without_entry(array: Any, at: int) -> Any:
+    """Return a copy without an entry; the last one takes its place.
+
+    Examples
+    --------
+    >>> without_entry(np.array([3, 4, 5, 6]), 1)
+    array([3, 6, 5])
+    """
+    out = array[:-1].copy()
+    if at < len(out):
+        out[at] = array[-1]
+    return out
+
+
 def wider(array: Any, n_more: int, at: int, axis: int = -1, fill: float = 0.0) -> Any:
     """Return an array with ``n_more`` columns inserted before index ``at``.
 

@@ -14,6 +14,7 @@ import numpy as np
 from mist.engine.capacity import reserve_observed
 from mist.engine.conformity import count_masses
 from mist.engine.fork import bare
+from mist.engine.growth import Split
 from mist.engine.leaf_copy import copy_leaf
 from mist.engine.leafmodel import kind_of
 from mist.engine.merge import merge_leaf
@@ -173,6 +174,26 @@ def cut_back(state: State, cut: list[int]) -> Array:
         if state.conformity is not None:
             count_masses(state.tree, state.conformity.held)
     return number
+
+
+def renumber(log: list[Split], number: Array, state: State) -> None:
+    """Take splits that are gone out of a log, and give the others the new numbers of their nodes.
+
+    Parameters
+    ----------
+    log : list of Split
+        Changed in place.
+    number : ndarray of int64
+        As returned by `cut_back`.
+    state : State
+        The tree since.
+    """
+    inner = state.tree.nodes.feature >= 0
+    log[:] = [
+        split._replace(node=int(number[split.node]))
+        for split in log
+        if number[split.node] >= 0 and inner[number[split.node]]
+    ]
 
 
 def _pruned(nodes: Any, cut: list[int]) -> tuple[Any, Array, Array]:

@@ -28,7 +28,7 @@ def forget_class(state: State, code: int) -> None:
     """
     tree = state.tree
     with state.changing():
-        _empty_leaves(state, code)
+        empty_leaves(state, code)
         if state.options.balanced:
             held = np.zeros(len(tree.totals))
             count_masses(tree, held)
@@ -40,21 +40,22 @@ def forget_class(state: State, code: int) -> None:
             state.conformity.weights[code] = 0.0
         for batch in state.candidate_splits.values():
             for candidate in batch.candidates:
-                _empty_leaves(candidate.state, code)
+                empty_leaves(candidate.state, code)
                 totals = candidate.state.tree.totals[code : code + 1]
                 totals[:] = tree.totals[code : code + 1]
 
 
-def _empty_leaves(state: State, code: int) -> None:
+def empty_leaves(state: State, code: int) -> None:
+    """Remove the cells of a class from all leaves with other classes."""
     tree = state.tree
     with state.changing():
         for leaf in range(int(tree.counters[N_LEAVES])):
             cell = int(find_cell(tree, leaf, code))
             if cell >= 0 and tree.leaves.n_cells[leaf] > 1:
-                _remove(state, leaf, cell)
+                remove_cell(state, leaf, cell)
 
 
-def _remove(state: State, leaf: int, cell: int) -> None:
+def remove_cell(state: State, leaf: int, cell: int) -> None:
     """Take a cell off its leaf, and renew what the leaf sums over its cells."""
     tree, leaves, gone = state.tree, state.tree.leaves, np.array([cell])
     leaves.sketched[leaf] -= int(tree.cells.start[cell] >= 0)

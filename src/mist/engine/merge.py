@@ -176,7 +176,7 @@ def merge_leaf(state: State, leaf: int, other: State, other_leaf: int, codes: Ar
     here = np.concatenate([here, added])
     place = dict(zip(state.tree.cells.code[here].tolist(), here.tolist(), strict=True))
     for code, theirs_cell in zip(wanted.tolist(), theirs.tolist(), strict=True):
-        _merge_cell(state, place[code], other, theirs_cell)
+        merge_cell(state, place[code], other, theirs_cell)
     leaves, others = state.tree.leaves, other.tree.leaves
     for name in ("weight_seen", "weight", "n_updates"):
         leaves[name][leaf] += others[name][other_leaf]
@@ -188,7 +188,7 @@ def merge_leaf(state: State, leaf: int, other: State, other_leaf: int, codes: Ar
         state.candidate_splits[leaf] = batch._replace(candidates=(), opened=-np.inf)
 
 
-def _merge_cell(state: State, cell: int, other: State, other_cell: int) -> None:
+def merge_cell(state: State, cell: int, other: State, other_cell: int) -> None:
     """Add to a cell what another tree's cell knows of the same class."""
     # Moments first: they are weighted by what the cell weighs before the sum.
     _add_moments(state, cell, other, other_cell)
