@@ -71,7 +71,7 @@ def twin_answer(
     if totals is not None:
         for code, cell in leaf.cells.items():
             total = totals[twin.labels[code]]
-            scores[code] += math.log((cell.mass + 0.5) / ((cell.mass + 1.0) * (total + 1.0)))
+            scores[code] += math.log((cell.mass + 0.5) / ((cell.mass + 1.0) * (total + 11.0)))
     values = list(scores.values())
     shares = dict.fromkeys(twin.labels, 0.0)
     shares |= {twin.labels[c]: p for c, p in zip(scores, softmax(values).tolist(), strict=True)}

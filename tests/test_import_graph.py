@@ -34,7 +34,14 @@ LAYERS: Mapping[str, Sequence[str]] = {
     "engine": ("mist.engine",),
     "adaptation": ("mist.adaptation",),
     "core": (
-        *("mist.fitted", "mist.merge_checks", "mist.options", "mist.pooling", "mist.rows"),
+        *(
+            "mist.fitted",
+            "mist.merge_checks",
+            "mist.options",
+            "mist.pooling",
+            "mist.relabelling",
+            "mist.rows",
+        ),
         *("mist.fast_path", "mist.following_path"),
     ),
     "style of drawings": ("mist.plotting.theme", "mist.plotting.text_layout"),

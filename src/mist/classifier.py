@@ -27,7 +27,7 @@ from mist.engine.leaves.kinds import leaf_model
 from mist.engine.marginal import write_marginals
 from mist.engine.merge import merged
 from mist.engine.row_loops import first_missing, leaf_nodes, predict_rows, write_densities
-from mist.engine.state import N_LEARNT, N_LEAVES, N_NODES, Options, State, writable
+from mist.engine.state import CLAIM, N_LEARNT, N_LEAVES, N_NODES, Options, State, writable
 from mist.estimator import Saveable, StreamScorer, size_of, take_over, without_trace
 from mist.fast_path import UNKNOWN, FastPath
 from mist.following_path import FollowingPath
@@ -1060,6 +1060,7 @@ class MistClassifier(StreamScorer, Saveable, BaseEstimator):
             products=self.inheritance == "joint" and kind.uses_products,
             max_components=int(self.max_components),
             single=self.sketch_dtype == "float32",
+            claim=CLAIM if self.class_prior == "balanced" else 0.0,
         )
         self._check_width(kind, n_numeric)
         state = new_state(n_features, options, self._sketch_size(), kind)
@@ -1295,7 +1296,7 @@ class MistClassifier(StreamScorer, Saveable, BaseEstimator):
         --------
         >>> model = MistClassifier().fit([[-1.0], [1.0]], ["a", "a"])
         >>> model.score_samples([[0.0], [3.0]]).round(3)
-        array([-0.919, -5.419])
+        array([-1.122, -4.122])
         """
         return self._lock.read(lambda: self._marginals(*self._checked(X)))
 

@@ -54,7 +54,7 @@ def test_together_means_all_classes_from_the_start():
 
 
 def test_the_soak_stream_is_as_long_as_asked_whatever_the_chunk():
-    parts = list(soak.chunks(2_050, size=500))
+    parts = list(soak.chunks(2_050, soak.means(), size=500))
     y = np.concatenate([labels for _, labels in parts])
     assert [len(X) for X, _ in parts] == [500, 500, 500, 500, 50]
     assert set(y) == set(range(50))

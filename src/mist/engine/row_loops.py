@@ -102,11 +102,6 @@ _HOPELESS = 13.0
 """Classes this much below the best then have probability 0, exact or not: so guesses, which may
 depend on how rows come in batches, change no result."""
 
-CLAIM = 10.0
-"""Weight at which a class has about half of the prior of the others, if classes are balanced: a
-label that was mistyped once must not take rows away from the class it belongs to. At 20 the recall
-of new classes after five rows falls by .02, at 5 ten mistyped labels take a tenth of a class."""
-
 _HUGE = 1e300
 """Bound of a log density, so that sums with it stay finite."""
 
@@ -133,13 +128,13 @@ def route(nodes, X, i):
 def _balance(tree, options, cell):
     """What turns the log prior of a class at a leaf into the log share of the class at the leaf.
 
-    The prior is log(mass + 1); with this term added it is log((mass + 0.5) / (total + 1 + CLAIM)).
+    The prior is log(mass + 1); with this term added it is log((mass + 0.5) / (total + 1 + claim)).
     It is 0 unless classes are balanced.
     """
     if not options.balanced:
         return 0.0
     mass, total = tree.cells.mass[cell], tree.totals[tree.cells.code[cell]]
-    return math.log((mass + 0.5) / ((mass + 1.0) * (total + 1.0 + CLAIM)))
+    return math.log((mass + 0.5) / ((mass + 1.0) * (total + 1.0 + options.claim)))
 
 
 @inlined

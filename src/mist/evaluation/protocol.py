@@ -11,7 +11,6 @@ from numpy.typing import ArrayLike, NDArray
 from mist.cells import is_missing, unmasked
 from mist.evaluation.scaling import standardise, standardise_as_they_come
 from mist.labels import check_one_kind
-from mist.tables import as_frame, frame_columns, numbers, plain_rows
 
 ClassOrder = Literal["label", "random"] | Sequence[Any]
 Protocol = Literal["honest", "paper"]
@@ -274,6 +273,9 @@ class ClassIncrementalStream:
 
 
 def _table(X: ArrayLike) -> NDArray[np.float64]:
+    # Only here: it imports scikit-learn, which takes a second.
+    from mist.tables import as_frame, frame_columns, numbers, plain_rows
+
     frame = as_frame(X)
     try:
         if frame is None:

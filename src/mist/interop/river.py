@@ -221,7 +221,7 @@ class MistClassifier(_RiverClassifier):
     >>> from mist.interop.river import MistClassifier
     >>> model = preprocessing.StandardScaler() | MistClassifier(leaf="gaussian")
     >>> evaluate.progressive_val_score(datasets.Phishing(), model, metrics.Accuracy())
-    Accuracy: 86.63%
+    Accuracy: 86.71%
     """
 
     __init__ = _constructor_of(classifier.MistClassifier)

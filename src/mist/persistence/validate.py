@@ -345,6 +345,7 @@ def check_state(state: Any, n_codes: int) -> None:
     require(0 <= a <= d and d > 0, "it has more numeric columns than columns")
     require(options.grace_period >= 1, "its grace period is below 1")
     require(0 <= options.seed < 2**63 and options.max_components >= 1, "its options are invalid")
+    require(options.claim >= 0.0, "the claim of a class is below 0")
     sizes = {
         "d": d,
         "a": a,

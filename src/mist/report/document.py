@@ -12,7 +12,7 @@ from importlib import metadata
 from typing import TYPE_CHECKING, Any
 
 from mist._version import __version__
-from mist.texts import without_controls
+from mist.texts import printable, without_controls
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -22,6 +22,13 @@ __all__ = ["embed", "render", "versions", "write_setting"]
 _LIBRARIES = ("numpy", "scipy", "numba", "scikit-learn", "matplotlib", "pyarrow", "river")
 _LONGEST_SETTING = 40
 _SCRIPT = "report/sort.js"
+
+
+def _shown(value: Any) -> Any:
+    """Escape what is no printable text; markup is left as it is."""
+    if hasattr(value, "__html__") or not isinstance(value, str):
+        return value
+    return "\n".join(map(printable, value.split("\n")))
 
 
 def render(
@@ -55,6 +62,7 @@ def render(
         loader=ChoiceLoader([PackageLoader(name, ".") for name in (*packages, "mist")]),
         autoescape=True,
         undefined=StrictUndefined,
+        finalize=_shown,
         trim_blocks=True,
         lstrip_blocks=True,
     )
