@@ -194,7 +194,8 @@ def test_nominal_attributes_become_columns_of_zeros_and_ones():
     theirs = [learner.predict_proba(Instance.from_array(schema, x)) for x in X]
     as_next = by_hand.predict_proba(table, next_in_stream=True)
     np.testing.assert_array_equal(theirs, as_next)
-    assert np.argmax(theirs, axis=1).tolist() == y.tolist()
+    known = ~np.isnan(X[:, 1])  # without its colour a row tells nothing of its class
+    assert np.argmax(theirs, axis=1)[known].tolist() == y[known].tolist()
 
 
 # --- the loop for class-incremental data --------------------------------------------------------
