@@ -181,10 +181,17 @@ def merge_leaf(state: State, leaf: int, other: State, other_leaf: int, codes: Ar
     for name in ("weight_seen", "weight", "n_updates"):
         leaves[name][leaf] += others[name][other_leaf]
     leaves.refresh_at[leaf] = leaves.n_updates[leaf] + 1
+    end_candidates(state, leaf)
+
+
+def end_candidates(state: State, leaf: int) -> None:
+    """End the candidate splits of a leaf.
+
+    The number of the batch stays: the next ones, which may open at once, need as much evidence as
+    if these had failed.
+    """
     batch = state.candidate_splits.get(leaf)
     if batch is not None:
-        # The number of the batch stays: the next candidate splits, which may open at once, need as
-        # much evidence as if these had failed.
         state.candidate_splits[leaf] = batch._replace(candidates=(), opened=-np.inf)
 
 

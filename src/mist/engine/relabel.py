@@ -11,7 +11,7 @@ from mist.engine.conformity import Conformity, count_masses, merge_scores
 from mist.engine.cut_back import cut_back
 from mist.engine.forget import empty_leaves, remove_cell
 from mist.engine.leaf_copy import one_leaf_state
-from mist.engine.merge import merge_cell
+from mist.engine.merge import end_candidates, merge_cell
 from mist.engine.state import (
     N_LEAVES,
     State,
@@ -38,7 +38,8 @@ def join_class(state: State, old: int, new: int) -> None:
         Codes of the class that goes and of the one that stays.
     """
     with state.changing():
-        _end_candidates(state)
+        for leaf in state.candidate_splits:
+            end_candidates(state, leaf)
         for leaf in range(int(state.tree.counters[N_LEAVES])):
             if find_cell(state.tree, leaf, old) >= 0:
                 _join_in_leaf(state, leaf, old, new)
@@ -120,19 +121,14 @@ def drop_class(state: State, code: int) -> Array:
     """
     number = np.arange(len(state.tree.nodes))
     with state.changing():
-        _end_candidates(state)
+        for leaf in state.candidate_splits:
+            end_candidates(state, leaf)
         while homes := homes_of(state, code):
             now = cut_back(state, homes)
             number = np.where(number >= 0, now[np.minimum(number, len(now) - 1)], -1)
         empty_leaves(state, code)
         _clear(state, code)
     return number
-
-
-def _end_candidates(state: State) -> None:
-    """End all candidate splits; the next ones need as much evidence as if these had failed."""
-    for leaf, batch in state.candidate_splits.items():
-        state.candidate_splits[leaf] = batch._replace(candidates=(), opened=-np.inf)
 
 
 def _clear(state: State, code: int) -> None:
