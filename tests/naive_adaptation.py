@@ -295,6 +295,18 @@ class NaiveNextLabel:
         self.weights = np.eye(n)[0]
         self.curvature = 5.0 * np.eye(n)
         self.labels, self.recents = NaiveLabels(), NaiveRecents(d)
+        self.exponent, self.slope = 1.0, 5.0
+
+    def calibrate(self, says: Array, code: int, faded: float) -> None:
+        """One Newton step of the exponent on the log probabilities of the first model."""
+        known = sorted({code for code, _ in self.labels.seen})
+        chances = np.exp(self.exponent * says[known] - logsumexp(self.exponent * says[known]))
+        mean = chances @ says[known]
+        weight = min(1.0, sum(w for seen, w in self.labels.seen if seen == code) / 100.0) ** 2
+        back = (1.0 - faded) * 5.0
+        self.slope = faded * self.slope + back + weight * (chances @ (says[known] - mean) ** 2)
+        step = weight * (says[code] - mean) + back * (1.0 - self.exponent)
+        self.exponent = min(3.0, max(0.02, self.exponent + step / self.slope))
 
     def experts(self, x: Array, models: Array) -> Array:
         """Log probability that each expert gives to each class, none below `FLOOR`."""
@@ -322,6 +334,8 @@ class NaiveNextLabel:
         """Learn a row; the weights learn from it if it stands for at least one row."""
         chances, says = self.predict(x, models), self.experts(x, models)
         known = any(seen == code for seen, _ in self.labels.seen)
+        if stands_for > 0 and known:
+            self.calibrate(says[0], code, 0.999**stands_for)
         if stands_for > 0 and known and chances[code] < 1.0 - 1e-4:
             faded = 0.999**stands_for
             away = says - (says @ chances)[:, None]

@@ -6,6 +6,8 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from mist import MistClassifier
 from naive import draw, uniform
 
@@ -45,7 +47,8 @@ class NaiveForest:
         votes = []
         for tree in self.trees:
             if tree.__sklearn_is_fitted__():
-                shares = tree.predict_proba([x])[0].tolist()
+                row = tree._engine_order(np.array([x], dtype=np.float64))
+                shares = tree._predict_proba(row)[0].tolist()
                 if all(math.isfinite(share) for share in shares):
                     votes.append(dict(zip(tree.classes_.tolist(), shares, strict=True)))
         if not votes:

@@ -35,6 +35,7 @@ LAYERS: Mapping[str, Sequence[str]] = {
     "adaptation": ("mist.adaptation",),
     "core": (
         *(
+            "mist.decision",
             "mist.fitted",
             "mist.merge_checks",
             "mist.options",

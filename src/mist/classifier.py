@@ -13,8 +13,10 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils import Tags
 from sklearn.utils.metaestimators import available_if
 
+from mist.adaptation.calibration import calibrated
 from mist.adaptation.changes import Change
 from mist.adaptation.follower import Follower
+from mist.decision import check_decision, decide, running_totals
 from mist.engine import leaf_rules
 from mist.engine.capacity import new_state, widen
 from mist.engine.compiled import compiles
@@ -248,6 +250,14 @@ class MistClassifier(StreamScorer, Saveable, BaseEstimator):
         Prior probability of a class, without the values of the row. ``"balanced"`` treats all alike
         and improves the mean recall of the classes; ``"counts"``, the paper's, follows their rows
         so far and improves accuracy.
+    decision : {"balanced", "counts"}, mapping of label to float, or None, default=None
+        How a label is chosen from the probabilities of `predict_proba`. ``"counts"`` takes the most
+        probable class: the fewest errors. ``"balanced"`` takes the class whose probability is
+        largest in relation to its frequency: the best mean recall. A mapping gives the costs of
+        missing a row of a class, 1 for classes that it does not name; the class with the largest
+        product of cost and probability is taken. None stands for ``class_prior`` where rows of a
+        table are predicted, and for ``"counts"`` where the row comes next in the stream and
+        ``adapt="stream"``. Not in the paper.
     max_components : int, default=16
         Most Gaussians of a class at a leaf, for ``leaf="mixture"`` and up to 100 numeric columns.
         Lower it to save memory and time. Not in the paper.
@@ -368,6 +378,7 @@ class MistClassifier(StreamScorer, Saveable, BaseEstimator):
         smoothing: float = 1e-3,
         variance_prior: float = 1.0,
         class_prior: str = "balanced",
+        decision: Any = None,
         max_components: int = 16,
         adapt: str | None = "stream",
         open_world: bool = False,
@@ -396,6 +407,7 @@ class MistClassifier(StreamScorer, Saveable, BaseEstimator):
         self.smoothing = smoothing
         self.variance_prior = variance_prior
         self.class_prior = class_prior
+        self.decision = decision
         self.max_components = max_components
         self.adapt = adapt
         self.open_world = open_world
@@ -546,11 +558,22 @@ class MistClassifier(StreamScorer, Saveable, BaseEstimator):
 
     def _test_then_train(self, batch: CheckedRows) -> Array:
         codes = np.empty(len(batch.X), dtype=np.int64)
+        if self.decision is not None:
+            return self._decide_then_train(batch, codes)
         self._learn_batch(batch, codes)
         known = np.flatnonzero(codes >= 0)
         out = np.full(len(codes), self.classes_[0], dtype=self.classes_.dtype)
         out[known] = self._labels.decode(codes[known])
         return out
+
+    def _decide_then_train(self, batch: CheckedRows, codes: Array) -> Array:
+        """Test-then-train with labels that are chosen by ``decision``."""
+        shares, before = np.zeros((len(batch.X), len(self.classes_))), self._frequencies()
+        self._learn_batch(batch, codes, shares)
+        totals = running_totals(before, self._labels.ranks[batch.codes], batch.weights)
+        if not self._predicts_next():
+            shares = self._calibrated(shares, totals)
+        return self.classes_[self._decide(shares, totals)]
 
     def learn_many(self, X: Any, y: Any, sample_weight: Any = None, *, classes: Any = None) -> Self:
         """Learn rows with named columns, which may appear, vanish and come in any order.
@@ -1089,6 +1112,7 @@ class MistClassifier(StreamScorer, Saveable, BaseEstimator):
 
     def _check_rule(self) -> None:
         """Check all options if one of them has changed, and make the split rule from them."""
+        check_decision(self.decision)
         given = {name: vars(self)[name] for name in _OPTIONS}
         before = getattr(self, "_options", None)
         if given != before:
@@ -1106,7 +1130,9 @@ class MistClassifier(StreamScorer, Saveable, BaseEstimator):
     # --- answering --------------------------------------------------------------------------
 
     def predict(self, X: Any, *, next_in_stream: bool = False) -> Array:
-        """Return the most probable label of each row; ties go to the label that sorts first.
+        """Return the label of each row, chosen by ``decision``.
+
+        Ties go to the label that sorts first.
 
         Parameters
         ----------
@@ -1130,7 +1156,12 @@ class MistClassifier(StreamScorer, Saveable, BaseEstimator):
         return self._lock.read(lambda: self._answers(*self._checked(X), next_in_stream))
 
     def predict_proba(self, X: Any, *, next_in_stream: bool = False) -> Array:
-        """Return the probability of every class for each row.
+        """Return the probability of every class for each row, as frequent as it is in the stream.
+
+        Of rows with probability .8, about 80 % have the label, if rows come as in the stream that
+        was learnt. The parameter ``decision`` has no influence. With ``adapt="stream"`` the
+        probabilities are calibrated by the labels of the stream: a model that is too sure learns
+        to be less so.
 
         Parameters
         ----------
@@ -1142,8 +1173,8 @@ class MistClassifier(StreamScorer, Saveable, BaseEstimator):
         Returns
         -------
         ndarray of float64, shape (n, n_classes)
-            Columns follow ``classes_``; each row sums to 1. A class without mass at the leaf of
-            the row has probability 0.
+            Columns follow ``classes_``; each row sums to 1. Declared classes without rows have
+            probability 0.
 
         Raises
         ------
@@ -1153,7 +1184,7 @@ class MistClassifier(StreamScorer, Saveable, BaseEstimator):
         return self._lock.read(lambda: self._proba(*self._checked(X), next_in_stream))
 
     def predict_many(self, X: Any, *, next_in_stream: bool = False) -> Array:
-        """Return the most probable label of each row, for rows with named columns.
+        """Return the label of each row, chosen by ``decision``, for rows with named columns.
 
         Parameters
         ----------
@@ -1214,7 +1245,7 @@ class MistClassifier(StreamScorer, Saveable, BaseEstimator):
             return np.log(self.predict_proba(X))
 
     def predict_one(self, x: Any) -> Any:
-        """Return the most probable label of one row, or None if nothing was learnt yet.
+        """Return the label of one row, or None if nothing was learnt yet.
 
         With ``adapt="stream"`` the row counts as the next of the stream, see `predict`.
 
@@ -1223,7 +1254,7 @@ class MistClassifier(StreamScorer, Saveable, BaseEstimator):
         x : array-like, shape (d,), or mapping
             The row. Absent names are missing; names never learnt are ignored.
         """
-        if self._fast_path is not None:
+        if self._fast_path is not None and self.decision is None:
             known = self._fast_path.predict(x)
             if known is not UNKNOWN:
                 return known
@@ -1236,15 +1267,12 @@ class MistClassifier(StreamScorer, Saveable, BaseEstimator):
     def _label_of(self, x: Any) -> Any:
         if not self._has_learnt():
             return None
-        self._enable_fast_path()
-        if self._following_path is not None:
-            known = self._following_path.predict(x)
-            if known is not UNKNOWN:
-                return known
-        if self._fast_path is not None:
-            known = self._fast_path.predict(x)
-            if known is not UNKNOWN:
-                return known
+        if self.decision is None:
+            self._enable_fast_path()
+            for path in (self._following_path, self._fast_path):
+                known = UNKNOWN if path is None else path.predict(x)
+                if known is not UNKNOWN:
+                    return known
         label = self._answers(self._row_to_predict(x), next_in_stream=True)[0]
         return label.item() if isinstance(label, np.generic) else label
 
@@ -1430,6 +1458,9 @@ class MistClassifier(StreamScorer, Saveable, BaseEstimator):
 
     def _answers(self, X: Array, complete: bool = False, next_in_stream: bool = False) -> Array:
         """Labels of checked rows; ``complete`` as in `CheckedRows`."""
+        if self.decision is not None:
+            shares = self._proba(X, complete, next_in_stream)
+            return self.classes_[self._decide(shares, self._frequencies())]
         if next_in_stream and self._predicts_next():
             codes = self._predict_next(X, complete)[0]
         else:
@@ -1440,7 +1471,35 @@ class MistClassifier(StreamScorer, Saveable, BaseEstimator):
         """Class probabilities of checked rows; ``complete`` as in `CheckedRows`."""
         if next_in_stream and self._predicts_next():
             return self._predict_next(X, complete)[1]
-        return self._predict_proba(X, complete)
+        expectation = None if self._follower is None else self._follower.expectation
+        calibration = None if expectation is None else expectation.state.calibration
+        return self._calibrated(self._predict_proba(X, complete), self._frequencies(), calibration)
+
+    def _calibrated(self, shares: Array, frequencies: Array, calibration: Any = None) -> Array:
+        """Turn probabilities of the tree into those of the stream; see `calibrated`."""
+        if not self._state.options.balanced:
+            if calibration is None:
+                return shares
+            frequencies = np.ones_like(frequencies)
+        return calibrated(shares, frequencies, calibration)
+
+    def _frequencies(self) -> Array:
+        """Weight of the rows of each class so far, in the order of ``classes_``."""
+        ranks = self._labels.ranks
+        if self._follower is not None and self._follower.expectation is not None:
+            weights = self._follower.expectation.state.labels.count
+        elif self._state.options.balanced:
+            weights = self._state.tree.totals[: len(ranks)]
+        else:
+            weights = np.empty(len(ranks))
+            count_masses(self._state.tree, weights)
+        out = np.zeros(len(self.classes_))
+        out[ranks[: len(weights)]] = weights
+        return out
+
+    def _decide(self, shares: Array, frequencies: Array) -> Array:
+        check_decision(self.decision)  # it may have been set since
+        return decide(shares, self.decision, frequencies, self.classes_)
 
     def _predicts_next(self) -> bool:
         return self._follower is not None and self._follower.expectation is not None

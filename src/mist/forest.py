@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from numbers import Integral, Real
 from operator import methodcaller
 from typing import Any, ClassVar, Self, TypeVar
@@ -15,10 +15,12 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils import Tags, gen_batches, get_tags
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from mist.adaptation.calibration import calibrated
 from mist.adaptation.changes import Change, agreed
 from mist.adaptation.expectation import Expectation
 from mist.adaptation.next_label import PREDICT
 from mist.classifier import CheckedRows, MistClassifier
+from mist.decision import check_decision, decide, running_totals
 from mist.engine.random import TREES, draw, resample
 from mist.estimator import Saveable, StreamScorer, size_of, take_over, without_trace
 from mist.inspection.importances import mean_importances
@@ -80,6 +82,9 @@ class MistForest(StreamScorer, Saveable, BaseEstimator):
         How the forest follows a stream that changes, see `MistClassifier`; the trees follow moved
         classes and shifts one by one. With ``"stream"`` the prediction of the next row also uses
         three small trees that start again after 500, 2,000 and 6,000 rows.
+    decision : {"balanced", "counts"}, mapping of label to float, or None, default=None
+        How a label is chosen from the probabilities, see `MistClassifier`. None stands for the
+        ``class_prior`` of the trees where rows of a table are predicted.
     n_jobs : int or None, default=None
         Threads, as in scikit-learn: None means 1, -1 one per processor. Results do not depend on
         it.
@@ -151,6 +156,7 @@ class MistForest(StreamScorer, Saveable, BaseEstimator):
         "random_features": [Interval(Integral, 0, None, closed="left")],
         "feature_weight": [Interval(Real, 0, None, closed="left")],
         "adapt": [StrOptions({"stream", "classes"}), None],
+        "decision": [str, Mapping, None],
         "n_jobs": [
             Interval(Integral, 1, None, closed="left"),
             Interval(Integral, None, -1, closed="right"),
@@ -175,6 +181,7 @@ class MistForest(StreamScorer, Saveable, BaseEstimator):
         random_features: int = 0,
         feature_weight: float = 0.1,
         adapt: str | None = "stream",
+        decision: Any = None,
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
@@ -185,6 +192,7 @@ class MistForest(StreamScorer, Saveable, BaseEstimator):
         self.random_features = random_features
         self.feature_weight = feature_weight
         self.adapt = adapt
+        self.decision = decision
         self.n_jobs = n_jobs
         self.random_state = random_state
 
@@ -296,16 +304,29 @@ class MistForest(StreamScorer, Saveable, BaseEstimator):
 
     def _test_then_train(self, batch: CheckedRows) -> Array:
         if self._expectation is not None:
+            if self.decision is not None:
+                shares, before = np.zeros((len(batch.X), len(self.classes_))), self._totals()
+                self._learn_expecting(self._expectation, batch, every=True, answers=shares)
+                return self.classes_[self._decide(shares, self._totals_before(before, batch))]
             codes = self._learn_expecting(self._expectation, batch, every=True)
             places = np.zeros(len(codes), dtype=np.intp)
             places[codes >= 0] = self._labels.ranks[codes[codes >= 0]]
             return self.classes_[places]
         places = np.zeros(len(batch.X), dtype=np.intp)
         for rows in gen_batches(len(batch.X), self._rows_at_once()):
-            part = batch.part(rows)
+            part, before = batch.part(rows), self._totals()
             with uninterrupted():
-                places[rows] = self._learn_after(part).argmax(axis=1)
+                means = self._learn_after(part)
+            if self.decision is None:
+                places[rows] = means.argmax(axis=1)
+            else:
+                totals = self._totals_before(before, part)
+                places[rows] = self._decide(self._calibrated(means, totals), totals)
         return self.classes_[places]
+
+    def _totals_before(self, before: Array, batch: CheckedRows) -> Array:
+        """Weight of the rows of each class before each row of a batch."""
+        return running_totals(before, self._labels.ranks[batch.codes], batch.weights)
 
     def _learn_after(
         self, part: CheckedRows, asked: Array | None = None, guesses: Array | None = None
@@ -424,9 +445,16 @@ class MistForest(StreamScorer, Saveable, BaseEstimator):
         return self
 
     def _learn_expecting(
-        self, expectation: Expectation, batch: CheckedRows, *, every: bool
+        self,
+        expectation: Expectation,
+        batch: CheckedRows,
+        *,
+        every: bool,
+        answers: Array | None = None,
     ) -> Array:
         """Learn a batch, and predict rows as the next of the stream: all, or those that teach.
+
+        ``answers``, zeros of shape (n, n_classes), receives the class probabilities.
 
         Returns
         -------
@@ -447,7 +475,8 @@ class MistForest(StreamScorer, Saveable, BaseEstimator):
                 known = part.X, part.codes, part.weights
                 if self._restarted is not None:
                     self._restarted.learn(*known, self._labels.ranks, models[1:])
-                expectation.learn(*known, asked, self._labels.ranks, models, out[rows], None)
+                mine = None if answers is None else answers[rows]
+                expectation.learn(*known, asked, self._labels.ranks, models, out[rows], mine)
         return out
 
     # --- merging ----------------------------------------------------------------------------
@@ -610,6 +639,7 @@ class MistForest(StreamScorer, Saveable, BaseEstimator):
     def _check_options(self) -> None:
         """Refuse unknown options, and a changed number of trees."""
         self._validate_params()
+        check_decision(self.decision)
         planted = len(getattr(self, "trees_", ()))
         if planted and planted != self.n_trees:
             raise ValueError(
@@ -709,14 +739,23 @@ class MistForest(StreamScorer, Saveable, BaseEstimator):
 
     def _frequencies(self, masses: Array) -> Array:
         """Return the share of each label in the rows learnt; 0 without rows."""
-        shares = np.zeros(len(self.classes_))
-        shares[self._labels.ranks] = masses / (masses.sum() or 1.0)
-        return shares
+        return self._by_label(masses / (masses.sum() or 1.0))
+
+    def _totals(self) -> Array:
+        """Weight of the rows of each class so far, in the order of ``classes_``."""
+        return self._by_label(self._masses)
+
+    def _by_label(self, of_codes: Array) -> Array:
+        out = np.zeros(len(self.classes_))
+        out[self._labels.ranks] = of_codes
+        return out
 
     # --- answering --------------------------------------------------------------------------
 
     def predict(self, X: Any, *, next_in_stream: bool = False) -> Array:
-        """Return the most probable label of each row; ties go to the label that sorts first.
+        """Return the label of each row, chosen by ``decision``.
+
+        Ties go to the label that sorts first.
 
         Parameters
         ----------
@@ -738,19 +777,46 @@ class MistForest(StreamScorer, Saveable, BaseEstimator):
         return self._lock.read(lambda: self._winners(self._checked(X), next_in_stream))
 
     def _winners(self, X: Array, next_in_stream: bool = False) -> Array:
-        """Return the most probable labels of checked rows."""
+        """Return the labels of checked rows."""
+        if self.decision is not None:
+            shares = self._proba(X, next_in_stream)
+            return self.classes_[self._decide(shares, self._totals())]
         parts = [means.argmax(axis=1) for means in self._means(X, next_in_stream)]
         return self.classes_[np.concatenate(parts)]
 
+    def _decide(self, shares: Array, frequencies: Array) -> Array:
+        check_decision(self.decision)  # it may have been set since
+        return decide(shares, self.decision, frequencies, self.classes_)
+
+    def _proba(self, X: Array, next_in_stream: bool = False) -> Array:
+        """Class probabilities of checked rows."""
+        shares = np.concatenate(list(self._means(X, next_in_stream)))
+        if self._expectation is None:
+            return self._calibrated(shares, self._totals())
+        if next_in_stream:
+            return shares
+        return self._calibrated(shares, self._totals(), self._expectation.state.calibration)
+
+    def _calibrated(self, shares: Array, frequencies: Array, calibration: Any = None) -> Array:
+        """Turn probabilities of the trees into those of the stream; see `calibrated`."""
+        if self.trees_[0].class_prior != "balanced":
+            if calibration is None:
+                return shares
+            frequencies = np.ones_like(frequencies)
+        return calibrated(shares, frequencies, calibration)
+
     def predict_proba(self, X: Any, *, next_in_stream: bool = False) -> Array:
-        """Return the probability of every class for each row: the mean over the trees.
+        """Return the probability of every class for each row, as frequent as it is in the stream.
+
+        It is the mean over the trees, with the frequencies of the classes, and calibrated with
+        ``adapt="stream"``; see `MistClassifier.predict_proba`.
 
         Parameters
         ----------
         X : array-like or data frame, shape (n, d)
             Numbers; NaN is missing, if the leaves of the trees allow it.
         next_in_stream : bool, default=False
-            As for `predict`; the probabilities are then not the mean.
+            As for `predict`.
 
         Returns
         -------
@@ -762,12 +828,10 @@ class MistForest(StreamScorer, Saveable, BaseEstimator):
         NotFittedError
             If nothing was learnt yet.
         """
-        return self._lock.read(
-            lambda: np.concatenate(list(self._means(self._checked(X), next_in_stream)))
-        )
+        return self._lock.read(lambda: self._proba(self._checked(X), next_in_stream))
 
     def predict_many(self, X: Any, *, next_in_stream: bool = False) -> Array:
-        """Return the most probable label of each row, for rows with named columns.
+        """Return the label of each row, chosen by ``decision``, for rows with named columns.
 
         Parameters
         ----------
@@ -808,9 +872,7 @@ class MistForest(StreamScorer, Saveable, BaseEstimator):
             Columns follow ``classes_``; each row sums to 1.
         """
         return self._lock.read(
-            lambda: np.concatenate(
-                list(self._means(self._fitted()[0]._table_to_predict(X), next_in_stream))
-            )
+            lambda: self._proba(self._fitted()[0]._table_to_predict(X), next_in_stream)
         )
 
     def predict_log_proba(self, X: Any) -> Array:
@@ -830,15 +892,20 @@ class MistForest(StreamScorer, Saveable, BaseEstimator):
             return np.log(self.predict_proba(X))
 
     def predict_one(self, x: Any) -> Any:
-        """Return the most probable label of one row, or None if nothing was learnt yet.
+        """Return the label of one row, or None if nothing was learnt yet.
 
         Parameters
         ----------
         x : array-like, shape (d,), or mapping
             The row. Absent names are missing; names never learnt are ignored.
         """
-        shares = self.predict_proba_one(x)
-        return max(shares, key=shares.__getitem__) if shares else None
+        return self._lock.read(lambda: self._label_of(x))
+
+    def _label_of(self, x: Any) -> Any:
+        if not self.__sklearn_is_fitted__():
+            return None
+        (label,) = self._winners(self.trees_[0]._row_to_predict(x), next_in_stream=True).tolist()
+        return label
 
     def predict_proba_one(self, x: Any) -> dict[Any, float]:
         """Return the probability of each label for one row; empty if nothing was learnt yet.
@@ -859,8 +926,8 @@ class MistForest(StreamScorer, Saveable, BaseEstimator):
     def _shares_of(self, x: Any) -> dict[Any, float]:
         if not self.__sklearn_is_fitted__():
             return {}
-        (means,) = self._means(self.trees_[0]._row_to_predict(x), next_in_stream=True)
-        return dict(zip(self.classes_.tolist(), means[0].tolist(), strict=True))
+        (shares,) = self._proba(self.trees_[0]._row_to_predict(x), next_in_stream=True)
+        return dict(zip(self.classes_.tolist(), shares.tolist(), strict=True))
 
     def _checked(self, X: Any) -> Array:
         """Check rows for prediction, and put their columns in the engine's order."""

@@ -42,6 +42,8 @@ def test_against_dense_steps(seed, n_models):
     # Densities far below the best are left out of the engine's sums.
     np.testing.assert_allclose(shares, wanted, atol=1e-4)
     np.testing.assert_allclose(found.state.weights, naive.weights, atol=1e-3)
+    wanted_calibration = [naive.exponent, naive.slope]
+    np.testing.assert_allclose(found.state.calibration, wanted_calibration, rtol=1e-9)
     assert out[0] == -1
     assert np.array_equal(out[1:], np.argsort(RANKS)[shares[1:].argmax(axis=1)])
     assert np.abs(naive.weights[1:]).max() > 0.1

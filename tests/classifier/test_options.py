@@ -94,7 +94,7 @@ def test_numbers_out_of_range_are_refused_with_the_range(name, value, allowed):
 
 
 def test_every_option_is_checked():
-    covered = {*CHOICES, *(name for name, _, _ in OUT_OF_RANGE), "categorical_features"}
+    covered = {*CHOICES, *(name for name, _, _ in OUT_OF_RANGE), "categorical_features", "decision"}
     assert covered == set(paper_tree().get_params())
 
 

@@ -14,7 +14,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mist.adaptation import label_memory, recent_gaussians
+from mist.adaptation import calibration, label_memory, recent_gaussians
+from mist.adaptation.calibration import FLOOR, new_calibration
 from mist.adaptation.label_memory import N_PRIORS, LabelMemory, new_label_memory, write_priors
 from mist.adaptation.packed import factorise, solve
 from mist.adaptation.recent_gaussians import (
@@ -26,9 +27,6 @@ from mist.adaptation.recent_gaussians import (
 from mist.engine.compiled import allocating, exact
 from mist.engine.handle import parts_of
 from mist.engine.state import packed_size
-
-FLOOR = -12.0
-"""Least log probability that an expert gives: one that is sure and wrong must not decide alone."""
 
 ALL_LEARNT = 4096
 LEARN_EVERY = 2
@@ -42,6 +40,9 @@ _CERTAIN = 1e-4
 """A label whose probability was nearer to 1 teaches the weights nothing."""
 
 
+_UNCALIBRATED = new_calibration()
+_UNCALIBRATED.flags.writeable = False
+
 PREDICT, LEARN = 0, 1
 """What to do with a row, see `follow_rows`."""
 
@@ -53,6 +54,8 @@ class NextLabel(NamedTuple):
     curvature: Any  # float64 (packed experts,): decayed Fisher information
     labels: LabelMemory
     recent: RecentGaussians
+    # Models from before it was kept have an exponent of 1; `writable` copies it for each of them.
+    calibration: Any = _UNCALIBRATED  # float64 (2,): see `mist.adaptation.calibration`
 
 
 class Workspace(NamedTuple):
@@ -81,7 +84,8 @@ def new_next_label(n_columns: int, n_models: int = 1) -> NextLabel:
     weights[0] = 1.0
     curvature = np.zeros(packed_size(n))
     curvature[np.cumsum(np.arange(1, n + 1)) - 1] = _RIDGE
-    return NextLabel(weights, curvature, new_label_memory(), new_recent_gaussians(n_columns))
+    labels, recent = new_label_memory(), new_recent_gaussians(n_columns)
+    return NextLabel(weights, curvature, labels, recent, new_calibration())
 
 
 def reserve_codes(next_label: NextLabel, n_codes: int) -> NextLabel:
@@ -138,9 +142,14 @@ def follow_rows(handle, X, codes, weights, asked, ranks, models, out, shares):
             out[i] = _predict(next_label, X, i, ranks, models, shares, work)
         if weights[i] > 0.0:
             code = codes[i]
-            known = asked[i] >= LEARN and out[i] >= 0 and next_label.labels.count[code] > 0.0
-            if known and work.chances[code] < 1.0 - _CERTAIN:
-                _learn_weights(next_label, code, ranks.size, _FORGETTING ** asked[i], work)
+            count = next_label.labels.count
+            if asked[i] >= LEARN and out[i] >= 0 and count[code] > 0.0:
+                kept = _FORGETTING ** asked[i]
+                calibration.learn(
+                    next_label.calibration, work.says[0], count, code, ranks.size, kept
+                )
+                if work.chances[code] < 1.0 - _CERTAIN:
+                    _learn_weights(next_label, code, ranks.size, kept, work)
             recent_gaussians.learn(
                 next_label.recent, code, X, i, weights[i], work.columns[0], work.columns[1]
             )

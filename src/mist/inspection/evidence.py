@@ -101,12 +101,12 @@ def explain(model: FittedTree, x: Any, *, top: int | None = 5) -> Explanation:
     codes, labels, ranks = cells.code, labels_of(model), model._labels.ranks
     prior, evidence, together = _parts(state, framed, leaf, codes, len(ranks))
 
-    shares = model._predict_proba(row)[0]
+    shares, (chosen,) = model._proba(row)[0], model._answers(row)
     places = ranks[codes]
     scores = prior + evidence.sum(axis=1) + together
-    # Scores order the classes whose probabilities are 0.
-    hopeless = np.where(shares[places] > 0.0, 0.0, -scores)
-    order = np.lexsort((places, hopeless, -shares[places]))[:top]
+    # Scores order the classes whose probabilities tie at 0 or at the least value.
+    first = [labels[code] != chosen for code in codes]
+    order = np.lexsort((places, -scores, -shares[places], first))[:top]
     values, by_user = np.empty(row.shape[1]), np.empty((len(order), row.shape[1]))
     values[model._order], by_user[:, model._order] = row[0], evidence[order]
     return Explanation(

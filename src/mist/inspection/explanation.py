@@ -80,9 +80,11 @@ class ClassAtLeaf(NamedTuple):
 class Explanation:
     """Explanation of the prediction of a tree for one row of a table; `print` shows it as text.
 
-    ``prior + evidence.sum(axis=1) + together`` are the scores of ``classes``, and the probabilities
-    are the softmax of the scores of all classes at the leaf. All numbers are in nats and relative
-    to all classes of the leaf together: evidence of log 2 means that the value is twice as probable
+    ``prior + evidence.sum(axis=1) + together`` are the scores of ``classes``, by which the tree
+    orders them. The probabilities follow from the softmax of the scores of all classes at the leaf:
+    with ``class_prior="balanced"`` they are weighted by the frequencies of the classes, and with
+    ``adapt="stream"`` calibrated. All scores are in nats and relative to all classes of the leaf
+    together: evidence of log 2 means that the value is twice as probable
     in the class as in the average over the classes there, weighted by their priors.
 
     Attributes
@@ -90,7 +92,7 @@ class Explanation:
     prediction : label
         Prediction of `MistClassifier.predict`, for a row of a table.
     probabilities : dict of label to float
-        Probability of every class.
+        Probability of every class, as in `MistClassifier.predict_proba`.
     path : tuple of Step
         The steps from the root to the leaf.
     leaf : int
@@ -260,13 +262,18 @@ class Explanation:
 
     def _prediction(self) -> list[str]:
         chances = [f"{printable(c)} ({self.probabilities[c]:.3g})" for c in self.classes[:3]]
-        if self.next_in_stream is None:
-            return [f"prediction: {', then '.join(chances)}"]
-        label, share = max(self.next_in_stream.items(), key=lambda item: item[1])
-        return [
-            f"prediction for a row of a table: {', then '.join(chances)}",
-            f"as the next row of the stream: {printable(label)} ({share:.3g})",
-        ]
+        row = "prediction" if self.next_in_stream is None else "prediction for a row of a table"
+        lines = [f"{row}: {', then '.join(chances)}"]
+        most, share = max(self.probabilities.items(), key=lambda item: item[1])
+        if share > self.probabilities[self.prediction]:
+            lines.append(
+                f"more probable, but not chosen by the model's decision rule: {printable(most)} "
+                f"({share:.3g})"
+            )
+        if self.next_in_stream is not None:
+            label, share = max(self.next_in_stream.items(), key=lambda item: item[1])
+            lines.append(f"as the next row of the stream: {printable(label)} ({share:.3g})")
+        return lines
 
     def _path(self) -> list[str]:
         lines = [

@@ -38,8 +38,8 @@ _FIELDS: Mapping[str, str] = {
 
 
 _LATER: Mapping[str, Mapping[str, Any]] = {
-    "MistClassifier": {"adapt": None},
-    "MistForest": {"adapt": None},
+    "MistClassifier": {"adapt": None, "decision": None},
+    "MistForest": {"adapt": None, "decision": None},
 }
 """By class: parameters that older files do not have, with the value that means what they did."""
 
@@ -50,7 +50,7 @@ def with_later(cls: str, parameters: dict[str, Any]) -> dict[str, Any]:
     Examples
     --------
     >>> with_later("MistClassifier", {"leaf": "full"})
-    {'adapt': None, 'leaf': 'full'}
+    {'adapt': None, 'decision': None, 'leaf': 'full'}
     """
     return {**_LATER.get(cls, {}), **parameters}
 

@@ -141,7 +141,11 @@ SHIFT: Table = {
     "changed_at": (_I, "1"),
     "found": (_F, "shifted"),
 }
-EXPERTS: Table = {"weights": (_F, "experts"), "curvature": (_F, "curvature")}
+EXPERTS: Table = {
+    "weights": (_F, "experts"),
+    "curvature": (_F, "curvature"),
+    "calibration": (_F, "2"),
+}
 LABEL_MEMORY: Table = {
     "count": (_F, "codes"),
     "recent": (_F, "codes"),

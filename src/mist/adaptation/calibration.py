@@ -1,0 +1,112 @@
+"""How sure a model may be: an exponent on its class probabilities, learnt row by row.
+
+A mixture or Gaussian that was estimated from few rows, or whose columns tell the same twice, is too
+sure of its class. With q_k the probabilities of the model, all classes being equally frequent, the
+calibrated ones are proportional to f_k max(q_k, e^-12)^b, where f_k is the frequency of class k in
+the stream. The exponent b minimises the log loss of the labels of the stream, each predicted before
+it was learnt: Newton's method with forgetting. The first rows of a class count less, because its
+model is poorer then than later.
+
+References
+----------
+Guo et al., "On Calibration of Modern Neural Networks", ICML 2017: the exponent is the inverse of
+their temperature.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from mist.engine.compiled import exact
+
+__all__ = ["EXPONENT", "FLOOR", "calibrated", "learn", "new_calibration"]
+
+Array = np.ndarray[Any, Any]
+
+FLOOR = -12.0
+"""Least log probability of a class: a model that is sure and wrong must not decide alone."""
+
+EXPONENT, _CURVATURE = 0, 1
+
+_RIDGE = 5.0
+_LOWEST, _HIGHEST = 0.02, 3.0
+_KNOWN_ROWS = 100.0
+
+
+def new_calibration() -> Array:
+    """Return the exponent and the curvature of the loss before the first row."""
+    return np.array([1.0, _RIDGE])
+
+
+@exact
+def learn(calibration, says, count, code, n, forgetting):
+    """Move the exponent towards the label of a row.
+
+    Parameters
+    ----------
+    calibration : float64 array, shape (2,)
+        Exponent and curvature; changed in place.
+    says : float64 array, shape (n_codes,)
+        Log probability of each class, at least `FLOOR`.
+    count : float64 array, shape (n_codes,)
+        Weight of the rows of each class so far; classes without rows are left out.
+    code : int
+        Class of the row.
+    n : int
+        Number of class codes.
+    forgetting : float
+        Factor on what was learnt before.
+    """
+    b = calibration[EXPONENT]
+    best, total, mean, spread = -np.inf, 0.0, 0.0, 0.0
+    for k in range(n):
+        if count[k] > 0.0:
+            best = max(best, says[k])
+    for k in range(n):
+        if count[k] > 0.0:
+            share = math.exp(b * (says[k] - best))
+            total += share
+            mean += share * (says[k] - best)
+            spread += share * (says[k] - best) ** 2
+    mean /= total
+    spread = max(0.0, spread / total - mean * mean)
+    weight = min(1.0, count[code] / _KNOWN_ROWS) ** 2
+    back = (1.0 - forgetting) * _RIDGE
+    slope = weight * (says[code] - best - mean) + back * (1.0 - b)
+    calibration[_CURVATURE] = calibration[_CURVATURE] * forgetting + back + weight * spread
+    calibration[EXPONENT] = min(max(b + slope / calibration[_CURVATURE], _LOWEST), _HIGHEST)
+
+
+def calibrated(shares: Array, frequencies: Array, calibration: Array | None = None) -> Array:
+    """Return the class probabilities of rows of the stream.
+
+    Parameters
+    ----------
+    shares : ndarray of float64, shape (n, n_classes)
+        Class probabilities of a model, all classes being equally frequent.
+    frequencies : ndarray of float64, shape (n_classes,) or (n, n_classes)
+        Weight of the rows of each class.
+    calibration : ndarray of float64, shape (2,), or None
+        What was learnt of the exponent. None stands for an exponent of 1, without a least value.
+
+    Returns
+    -------
+    ndarray of float64, shape (n, n_classes)
+        Rows sum to 1. A row of ``shares`` that is 0 for all classes with rows is returned as it is.
+
+    Examples
+    --------
+    >>> calibrated(np.array([[0.5, 0.5]]), np.array([90.0, 10.0]))
+    array([[0.9, 0.1]])
+    """
+    if calibration is not None:
+        logs = np.log(np.maximum(shares, math.exp(FLOOR)))
+        tempered = np.exp(calibration[EXPONENT] * (logs - logs.max(axis=1, keepdims=True)))
+    else:
+        tempered = shares
+    out = tempered * frequencies
+    total = out.sum(axis=1, keepdims=True)
+    return np.where(total > 0.0, out / np.where(total > 0.0, total, 1.0), shares)

@@ -1,0 +1,57 @@
+"""The exponent on the probabilities of a model: what it is, and what it does to probabilities."""
+
+import numpy as np
+import pytest
+
+from mist import MistClassifier
+from mist.adaptation.calibration import EXPONENT, calibrated
+from mist.adaptation.expectation import Expectation
+
+
+def log_loss(shares, places):
+    return -np.log(shares[np.arange(len(places)), places]).mean()
+
+
+@pytest.mark.parametrize("too_sure", [0.5, 1.0, 4.0])
+def test_it_finds_how_much_too_sure_a_model_is(too_sure):
+    rng = np.random.default_rng(0)
+    n = 6000
+    right = rng.normal(0.0, 1.0, (n, 3))
+    right = np.exp(right) / np.exp(right).sum(axis=1, keepdims=True)
+    codes = (rng.random(n)[:, None] > right.cumsum(axis=1)).sum(axis=1)
+    said = right**too_sure
+    said /= said.sum(axis=1, keepdims=True)
+    found = Expectation(1)
+    found.reserve_codes(3)
+    ones = np.ones(n, np.int64)
+    found.learn(
+        rng.normal(size=(n, 1)), codes, np.ones(n), ones, np.arange(3), said[None], None, None
+    )
+    assert found.state.calibration[EXPONENT] == pytest.approx(1 / too_sure, rel=0.15)
+    mended = calibrated(said, np.ones(3), found.state.calibration)
+    assert log_loss(mended, codes) == pytest.approx(log_loss(right, codes), abs=0.01)
+
+
+def test_by_hand():
+    shares, often = np.array([[0.8, 0.2, 0.0], [0.0, 0.0, 1.0]]), np.array([6.0, 3.0, 0.0])
+    plain = calibrated(shares[:1], often)
+    np.testing.assert_allclose(plain, [[0.8 * 6 / 5.4, 0.2 * 3 / 5.4, 0.0]])
+    mended = calibrated(shares, often, np.array([0.5, 1.0]))
+    parts = np.array([6 * 0.8**0.5, 3 * 0.2**0.5])
+    np.testing.assert_allclose(mended[0, :2], parts / parts.sum())
+    # The third class has no row; the first two are as good as the least probability allows.
+    np.testing.assert_allclose(mended[1], [2 / 3, 1 / 3, 0.0])
+
+
+def test_columns_that_say_the_same_do_not_make_a_model_sure():
+    rng = np.random.default_rng(1)
+    y = rng.integers(0, 2, 4000)
+    X = np.repeat(rng.normal(size=(4000, 1)) + y[:, None], 6, axis=1)
+    learnt, asked = slice(3000), slice(3000, None)
+    losses = []
+    for adapt in (None, "stream"):
+        model = MistClassifier("gaussian", adapt=adapt).fit(X[learnt], y[learnt])
+        losses.append(log_loss(model.predict_proba(X[asked]), y[asked]))
+    best = 1 / (1 + np.exp(0.5 - X[asked, 0]))
+    assert losses[0] > 1.0
+    assert losses[1] == pytest.approx(log_loss(np.stack([1 - best, best], 1), y[asked]), abs=0.03)
