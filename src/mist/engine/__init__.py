@@ -9,6 +9,7 @@ Each module imports only modules above it in this table.
 ``records``             structured arrays whose fields are attributes
 ``arrays``              arrays that grow
 ``random``              counter-based random numbers
+``linear_algebra``      threads of the linear algebra library
 ``state``               the arrays that hold a tree
 ``moments``             Welford moments and the Gaussian log density
 ``leafmodel``           what the engine asks of a leaf model

@@ -27,6 +27,7 @@ from mist.engine.gaussian_mixtures import (
 from mist.engine.gaussians import Gaussians, GaussiansObserved
 from mist.engine.inheritance import fractions, truncated_moments
 from mist.engine.leafmodel import ConditionalMoments, Side
+from mist.engine.linear_algebra import one_blas_thread
 from mist.engine.state import M2, State, leaf_cells
 
 Array = np.ndarray[Any, Any]
@@ -415,8 +416,9 @@ def _propose(state: State, cell: int, component: int) -> None:
     variances = per(state.tree.stats[cell, M2, :a], np.broadcast_to(moments, a))
     scale = 1.0 / np.sqrt(np.where(variances > 0.0, variances, 1.0))
     tried = int(mixture.components["tried"][component])
-    directions = _directions(S, scale, tried, n_cuts, growth.n_known)
-    towards = directions @ S
+    with one_blas_thread():
+        directions = _directions(S, scale, tried, n_cuts, growth.n_known)
+        towards = directions @ S
     spread = np.einsum("ij,ij->i", directions, towards)
     valid = spread > LEAST_SPREAD
     towards[valid] /= np.sqrt(spread[valid, None])
