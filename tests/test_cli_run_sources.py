@@ -140,7 +140,7 @@ def late_payments(text):
     shop = np.where(rng.random(600) < 0.6, k, rng.integers(0, 3, 600))
     coat = np.array(["red", "blue", "green"], dtype=object)[shop]
     coat[[440, 470, 505]] = text
-    weight, height = rng.normal(2.0 * k), rng.normal(size=600)
+    weight, height = rng.normal(3.0 * k), rng.normal(size=600)
     columns = zip(weight, height, coat, np.array(KINDS)[k], strict=True)
     return [[f"{w:.3f}", f"{h:.3f}", c, pet] for w, h, c, pet in columns]
 

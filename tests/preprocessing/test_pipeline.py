@@ -286,7 +286,7 @@ def payments(n, late, text="new"):
     shop = np.where(rng.random(n) < 0.5, y, rng.integers(0, 3, n)).astype(str).astype(object)
     shop[late] = text
     shop[rng.random(n) < 0.1] = None
-    return {"amount": rng.normal(2.0 * y), "hour": rng.normal(size=n), "shop": shop}, y
+    return {"amount": rng.normal(3.0 * y), "hour": rng.normal(size=n), "shop": shop}, y
 
 
 @pytest.mark.parametrize("way", ["by name", "arrays", "one by one"])
