@@ -94,9 +94,9 @@ def fit_stream(
 
     Notes
     -----
-    Cells are read as `MistClassifier.partial_fit` reads a data frame: numbers and bools, with nulls
-    as missing values. Unlike `mist run`, this does not encode texts, words for missing values or
-    numbers written as text: a column of them is refused by name, so encode it before.
+    Cells are read as `MistClassifier.partial_fit` reads a data frame: numbers, bools and texts such
+    as ``"3.5"``, with nulls as missing values. Unlike `mist run`, this encodes no other texts and
+    knows no words for missing values: a column of them is refused by name, so encode it before.
 
     A part is a pure function of the tree and the rows: Dask repeats it if a worker dies, and
     nothing is lost. The result is bit for bit the same for any number of workers and partitions.
