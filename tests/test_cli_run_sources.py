@@ -133,6 +133,37 @@ def test_from_a_file_to_a_model_to_predictions(here):
         )
 
 
+def late_payments(text):
+    """Rows with three late cells of a text: some payments of a shop that was not known."""
+    rng = np.random.default_rng(8)
+    k = rng.integers(0, 3, 600)
+    shop = np.where(rng.random(600) < 0.6, k, rng.integers(0, 3, 600))
+    coat = np.array(["red", "blue", "green"], dtype=object)[shop]
+    coat[[440, 470, 505]] = text
+    weight, height = rng.normal(3.0 * k), rng.normal(size=600)
+    columns = zip(weight, height, coat, np.array(KINDS)[k], strict=True)
+    return [[f"{w:.3f}", f"{h:.3f}", c, pet] for w, h, c, pet in columns]
+
+
+@pytest.mark.parametrize("write", [as_csv, as_json])
+def test_late_texts_in_a_pipe_cost_nothing_and_leave_what_a_file_does(here, write):
+    shares = []
+    for text in ("new", ""):
+        run("-", "--predictions", "p.csv", "--save", "m.mist", stdin=write(late_payments(text)))
+        _, *lines = read_csv("p.csv")
+        shares.append(np.mean([line[1] == line[2] for line in lines[400:]]))
+        if text:
+            state = load("m.mist")._state
+    assert shares[0] > 0.85
+    assert abs(shares[0] - shares[1]) <= 0.01
+    # A file is read twice, so that its texts are known from the start.
+    (here / "pay.csv").write_text(as_csv(late_payments("new")))
+    run("pay.csv", "--save", "f.mist")
+    known = load("f.mist")._state
+    assert state.options.n_numeric == known.options.n_numeric == 2
+    np.testing.assert_allclose(state.tree.scale, known.tree.scale, atol=1e-9)
+
+
 def test_a_pipe_with_rows_without_a_label(here):
     rows = make_pets(600, bare=7)
     outcome = run("-", "--predictions", "p.csv", "--save", "pets.mist", stdin=as_csv(rows))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from itertools import islice
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
 
 import numpy as np
@@ -23,6 +24,7 @@ from mist.engine.compiled import compiles
 from mist.engine.conformity import count_masses, new_conformity, write_p_values
 from mist.engine.fork import fork, renumber
 from mist.engine.growth import Split, SplitRule, learn, split_where_due
+from mist.engine.indicators import add_indicators
 from mist.engine.inheritance import n_splits
 from mist.engine.leafmodel import LeafModel, kind_of
 from mist.engine.leaves.kinds import leaf_model
@@ -39,6 +41,7 @@ from mist.labels import Labels
 from mist.limits import MOST_PAIRED
 from mist.locking import uninterrupted
 from mist.merge_checks import check_alike, check_partner, codes_in
+from mist.onehot import siblings_of
 from mist.options import (
     CHOICES,
     COUNTS_OR_NONE,
@@ -54,9 +57,11 @@ from mist.rows import (
     categorical_columns,
     check_binary_columns,
     check_classes,
+    check_indicators,
     check_labels,
     check_magnitudes,
     check_weights,
+    inside,
     one_label,
     survey_rows,
 )
@@ -575,7 +580,15 @@ class MistClassifier(StreamScorer, Saveable, BaseEstimator):
             shares = self._calibrated(shares, totals)
         return self.classes_[self._decide(shares, totals)]
 
-    def learn_many(self, X: Any, y: Any, sample_weight: Any = None, *, classes: Any = None) -> Self:
+    def learn_many(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        classes: Any = None,
+        indicators: Mapping[Any, Any] | None = None,
+    ) -> Self:
         """Learn rows with named columns, which may appear, vanish and come in any order.
 
         Equals `learn_one` on each row as a mapping, bit for bit.
@@ -592,6 +605,11 @@ class MistClassifier(StreamScorer, Saveable, BaseEstimator):
             Weights from 0 to 2**31.
         classes : array-like or None
             Labels to list in ``classes_`` before their first row. Labels need not be declared.
+        indicators : mapping or None, default=None
+            The names of 0/1 columns that say which text a text column has, each with the name of
+            that text column. They are categorical: those of the first call unless
+            ``categorical_features`` is set, and all new ones. A new one was 0 in all earlier rows
+            in which another one of the same text column had a value, and missing in the others.
 
         Returns
         -------
@@ -614,11 +632,20 @@ class MistClassifier(StreamScorer, Saveable, BaseEstimator):
         array(['cat', 'cow'], dtype='<U3')
         """
         self._lock.write(
-            lambda: self._learn_batch(self._validate_table(X, y, sample_weight, classes))
+            lambda: self._learn_batch(
+                self._validate_table(X, y, sample_weight, classes, indicators=indicators)
+            )
         )
         return self
 
-    def prequential_many(self, X: Any, y: Any, sample_weight: Any = None) -> Array:
+    def prequential_many(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        indicators: Mapping[Any, Any] | None = None,
+    ) -> Array:
         """Test-then-train on rows with named columns: `prequential` for the input of `learn_many`.
 
         Parameters
@@ -629,6 +656,8 @@ class MistClassifier(StreamScorer, Saveable, BaseEstimator):
             Labels.
         sample_weight : array-like, shape (n,), or None
             Weights from 0 to 2**31; a row of weight 0 is predicted only.
+        indicators : mapping or None, default=None
+            As for `learn_many`.
 
         Returns
         -------
@@ -637,7 +666,7 @@ class MistClassifier(StreamScorer, Saveable, BaseEstimator):
         """
         return self._lock.write(
             lambda: self._test_then_train(
-                self._validate_table(X, y, sample_weight, None, predict=True)
+                self._validate_table(X, y, sample_weight, None, predict=True, indicators=indicators)
             )
         )
 
@@ -916,7 +945,14 @@ class MistClassifier(StreamScorer, Saveable, BaseEstimator):
         )
 
     def _validate_table(
-        self, X: Any, y: Any, sample_weight: Any, classes: Any, *, predict: bool = False
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        classes: Any,
+        *,
+        predict: bool = False,
+        indicators: Mapping[Any, Any] | None = None,
     ) -> CheckedRows:
         """`_validate_batch` for rows with named columns."""
         table = named_columns(X, "learning")
@@ -924,7 +960,14 @@ class MistClassifier(StreamScorer, Saveable, BaseEstimator):
         rows = self._rows_of(table, names)
         y = check_labels(rows, y)
         return self._validate_batch(
-            rows, y, classes, sample_weight, predict=predict, names=names, checked=True
+            rows,
+            y,
+            classes,
+            sample_weight,
+            predict=predict,
+            names=names,
+            checked=True,
+            indicators=indicators or {},
         )
 
     def _validate_batch(
@@ -937,38 +980,43 @@ class MistClassifier(StreamScorer, Saveable, BaseEstimator):
         predict: bool = False,
         names: list[Any] | None = None,
         checked: bool = False,
+        indicators: Mapping[Any, Any] = MappingProxyType({}),
     ) -> CheckedRows:
         """Check the rows to learn, and add their labels and columns to the model.
 
         Rows of weight 0 are kept if ``predict``. ``names`` are the names of the columns, if rows
-        have any. With ``checked``, rows and labels are known to be valid. A refused call does not
-        change the model, not even the column names of a first call.
+        have any, and ``indicators`` those of 0/1 columns as in `learn_many`. With ``checked``, rows
+        and labels are known to be valid. A refused call does not change the model, not even the
+        column names of a first call.
         """
         if predict:
             self._refuse_fork()
         with without_trace(self):
             self._check_rule()
             first, complete = not hasattr(self, "_state"), False
+            check_indicators(indicators)
             if not checked:
                 X, complete = survey_rows(self, X, reset=first)
                 y = check_labels(X, y)
             weights = check_weights(X, sample_weight)
             if names is not None and not first:
                 new = len(names) - len(self._order)
+                new -= len(siblings_of(names, indicators, len(self._order)))
                 self._check_width(kind_of(self._state.model), self._state.options.n_numeric + new)
             if names is not None:
                 self._take_names(names)
             if first:
                 self._labels = Labels()
-                self._init_columns(X.shape[1])
+                self._init_columns(X.shape[1], indicators)
             check_binary_columns(self, X, self._order[self._state.options.n_numeric :])
+            check_binary_columns(self, X, np.array(list(self._siblings(indicators)), int))
             learnt = weights > 0
             if predict and not len(self._labels.ranks) and not learnt.any():
                 raise ValueError("every sample_weight is zero, so there is no class to predict yet")
             declared = check_classes(classes)
             codes = np.full(len(X), -1, dtype=np.int64)
             codes[learnt] = self._labels.take(y[learnt], declared)
-        self._make_columns(X.shape[1])
+        self._make_columns(X.shape[1], indicators)
         if getattr(self, "classes_", None) is not self._labels.classes:
             self.classes_ = self._labels.classes
         if not (predict or learnt.all()):
@@ -1048,9 +1096,14 @@ class MistClassifier(StreamScorer, Saveable, BaseEstimator):
             # The log has the user's columns. It is extended in place to keep the fast path.
             self._splits.extend(s._replace(feature=int(self._order[s.feature])) for s in made)
 
-    def _init_columns(self, n_features: int) -> None:
+    def _init_columns(
+        self, n_features: int, indicators: Mapping[Any, Any] = MappingProxyType({})
+    ) -> None:
         """Start an empty state for rows of ``n_features`` columns."""
-        categorical = categorical_columns(self, self.categorical_features, n_features)
+        given = self.categorical_features
+        if given is None and indicators:
+            given = [j for j, name in enumerate(self._names()) if name in indicators]
+        categorical = categorical_columns(self, given, n_features)
         numeric = np.setdiff1d(np.arange(n_features), categorical)
         self._init_state(np.concatenate([numeric, categorical]), numeric.size)
 
@@ -1623,17 +1676,38 @@ class MistClassifier(StreamScorer, Saveable, BaseEstimator):
         else:
             self.__dict__.pop("feature_names_in_", None)
 
-    def _make_columns(self, n_features: int) -> None:
+    def _siblings(self, indicators: Mapping[Any, Any]) -> dict[int, list[int]]:
+        """New columns that are 0/1 columns, with known ones of the same text column."""
+        old = len(self._order)
+        return siblings_of(self._names(), indicators, old) if old < self.n_features_in_ else {}
+
+    def _make_columns(self, n_features: int, indicators: Mapping[Any, Any]) -> None:
         """Add columns to the state until it has ``n_features``."""
         old = len(self._order)
         if n_features > old:
-            at = self._state.options.n_numeric
-            new = np.arange(old, n_features)
+            siblings = self._siblings(indicators)
+            numeric = np.array([j for j in range(old, n_features) if j not in siblings], np.int64)
             with self._state.changing():
-                widen(self._state, n_features - old, self._sketch_size())
-                self._order = np.concatenate([self._order[:at], new, self._order[at:]])
-                if self._follower is not None:
-                    self._follower.widen(self._state.options.n_numeric, n_features)
+                if numeric.size:
+                    self._add_numeric(numeric)
+                if siblings:
+                    self._add_indicators(siblings)
+
+    def _add_numeric(self, new: Array) -> None:
+        """Add numeric columns, which are missing in all earlier rows."""
+        at = self._state.options.n_numeric
+        widen(self._state, len(new), self._sketch_size())
+        self._order = np.concatenate([self._order[:at], new, self._order[at:]])
+        if self._follower is not None:
+            self._follower.widen(self._state.options.n_numeric, len(self._order))
+
+    def _add_indicators(self, siblings: dict[int, list[int]]) -> None:
+        """Add 0/1 columns, which were 0 in rows that had a value in their siblings."""
+        places = inside(siblings.values(), self._order)
+        add_indicators(self._state, places)
+        self._order = np.concatenate([self._order, np.array(list(siblings), self._order.dtype)])
+        if self._follower is not None:
+            self._follower.add_indicators(places)
 
     # --- looking inside ---------------------------------------------------------------------
 

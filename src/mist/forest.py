@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from numbers import Integral, Real
 from operator import methodcaller
+from types import MappingProxyType
 from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
@@ -27,11 +28,12 @@ from mist.inspection.importances import mean_importances
 from mist.labels import Labels
 from mist.locking import uninterrupted
 from mist.merge_checks import check_alike, check_partner, codes_in
+from mist.onehot import siblings_of
 from mist.options import seed_of
 from mist.pooling import blend, mean_posterior
 from mist.random_feature_head import RandomFeatureHead
 from mist.restarted_trees import LIFETIMES, RestartedTrees
-from mist.rows import Array, check_rows
+from mist.rows import Array, check_rows, inside
 from mist.settings import FOREST_TREE
 
 __all__ = ["MistForest"]
@@ -343,7 +345,15 @@ class MistForest(StreamScorer, Saveable, BaseEstimator):
             means[row] = self._frequencies(_added(masses, part.part(slice(row))))
         return self._with_features(means, part)
 
-    def learn_many(self, X: Any, y: Any, sample_weight: Any = None, *, classes: Any = None) -> Self:
+    def learn_many(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        classes: Any = None,
+        indicators: Mapping[Any, Any] | None = None,
+    ) -> Self:
         """Learn rows with named columns, which may appear, vanish and come in any order.
 
         Parameters
@@ -357,6 +367,8 @@ class MistForest(StreamScorer, Saveable, BaseEstimator):
             Weights from 0 to 2**31.
         classes : array-like or None
             Labels to list in ``classes_`` before their first row. Labels need not be declared.
+        indicators : mapping or None, default=None
+            The text column of each 0/1 column, see `MistClassifier.learn_many`.
 
         Returns
         -------
@@ -378,12 +390,22 @@ class MistForest(StreamScorer, Saveable, BaseEstimator):
         return self._lock.write(
             lambda: self._learn_batch(
                 self._validate_batch(
-                    lambda tree: tree._validate_table(X, y, sample_weight, classes)
+                    lambda tree: tree._validate_table(
+                        X, y, sample_weight, classes, indicators=indicators
+                    ),
+                    indicators or {},
                 )
             )
         )
 
-    def prequential_many(self, X: Any, y: Any, sample_weight: Any = None) -> Array:
+    def prequential_many(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        indicators: Mapping[Any, Any] | None = None,
+    ) -> Array:
         """Test-then-train on rows with named columns: `prequential` for the input of `learn_many`.
 
         Parameters
@@ -394,6 +416,8 @@ class MistForest(StreamScorer, Saveable, BaseEstimator):
             Labels.
         sample_weight : array-like, shape (n,), or None
             Weights from 0 to 2**31; a row of weight 0 is predicted only.
+        indicators : mapping or None, default=None
+            As for `learn_many`.
 
         Returns
         -------
@@ -403,7 +427,10 @@ class MistForest(StreamScorer, Saveable, BaseEstimator):
         return self._lock.write(
             lambda: self._test_then_train(
                 self._validate_batch(
-                    lambda tree: tree._validate_table(X, y, sample_weight, None, predict=True)
+                    lambda tree: tree._validate_table(
+                        X, y, sample_weight, None, predict=True, indicators=indicators
+                    ),
+                    indicators or {},
                 )
             )
         )
@@ -608,10 +635,15 @@ class MistForest(StreamScorer, Saveable, BaseEstimator):
         """Attempt a split at every leaf that is due, in all trees."""
         self._each(methodcaller("_split_where_due"))
 
-    def _validate_batch(self, check: Callable[[MistClassifier], CheckedRows]) -> CheckedRows:
+    def _validate_batch(
+        self,
+        check: Callable[[MistClassifier], CheckedRows],
+        indicators: Mapping[Any, Any] = MappingProxyType({}),
+    ) -> CheckedRows:
         """Check rows with the first tree, and copy its labels and columns to the others.
 
-        A refused call changes neither the forest nor a tree.
+        ``indicators`` as for `MistClassifier.learn_many`. A refused call changes neither the forest
+        nor a tree.
         """
         with without_trace(self):
             self._check_options()
@@ -619,6 +651,7 @@ class MistForest(StreamScorer, Saveable, BaseEstimator):
             if not hasattr(self, "trees_"):
                 self._init_trees()
             first, *others = self.trees_
+            n_before = len(getattr(first, "_order", ()))
             with without_trace(first):
                 first.__dict__.update(settings)
                 batch = check(first)
@@ -626,12 +659,13 @@ class MistForest(StreamScorer, Saveable, BaseEstimator):
             tree.__dict__.update(settings)
             take_over(tree, first, ("_options", "_rule", *_KNOWN))
             if not hasattr(tree, "_state"):
-                tree._init_columns(first.n_features_in_)
-            tree._make_columns(first.n_features_in_)
+                tree._init_columns(first.n_features_in_, indicators)
+            tree._make_columns(first.n_features_in_, indicators)
         take_over(self, first, _KNOWN)
         if self._expectation is None and self._n_rows == 0:
             self._init_expectation()
-        self._widen_expectation()
+        if 0 < n_before < len(first._order):
+            self._widen_experts(indicators, n_before)
         new = len(self._labels.ranks) - len(self._masses)
         self._masses = np.append(self._masses, np.zeros(new))
         return batch
@@ -678,14 +712,22 @@ class MistForest(StreamScorer, Saveable, BaseEstimator):
             self._expectation = Expectation(n_columns, 1 + len(LIFETIMES))
             self._restarted = RestartedTrees(n_numeric, n_columns)
 
-    def _widen_expectation(self) -> None:
-        """Let it follow new columns."""
+    def _widen_experts(self, indicators: Mapping[Any, Any], n_before: int) -> None:
+        """Let what predicts the next row, and the discriminant, follow new columns."""
         first, restarted = self.trees_[0], self._restarted
-        if self._expectation is not None and restarted is not None:
-            n_columns = len(first._order)
-            if n_columns > restarted.n_columns:
-                self._expectation.widen(n_columns)
-                restarted.widen(first._state.options.n_numeric, n_columns)
+        order, n_numeric = first._order, first._state.options.n_numeric
+        siblings = siblings_of(first._names(), indicators, n_before)
+        if self._head is not None:
+            self._head.add_indicators(siblings)
+        if self._expectation is None or restarted is None or restarted.n_columns == len(order):
+            return
+        if n_numeric > restarted.n_numeric:
+            self._expectation.widen(len(order))
+            restarted.widen(n_numeric, len(order))
+        else:
+            places = inside(siblings.values(), order)
+            self._expectation.add_indicators(places)
+            restarted.add_indicators(places)
 
     def _learn(
         self, batch: CheckedRows, predict: bool = False, guesses: Array | None = None

@@ -18,6 +18,7 @@ __all__ = [
     "buckets_of",
     "codes_of",
     "new_texts",
+    "siblings_of",
     "text_of",
     "write_one_hot",
 ]
@@ -114,3 +115,39 @@ def write_one_hot(
     known = np.flatnonzero(codes >= 0)
     out[known, places[codes[known]]] = 1.0
     out[np.ix_(codes == MISSING, places)] = np.nan
+
+
+def siblings_of(
+    names: Sequence[Any], indicators: Mapping[Any, Any], n_known: int
+) -> dict[int, list[int]]:
+    """New 0/1 columns, each with the known ones of the same text column, the oldest first.
+
+    Parameters
+    ----------
+    names : sequence
+        Names of all columns, the new ones last.
+    indicators : mapping
+        The text column of each 0/1 column, by name.
+    n_known : int
+        Number of columns that are not new.
+
+    Returns
+    -------
+    dict of int to list of int
+        Indices in ``names``.
+
+    Examples
+    --------
+    >>> indicators = {"hue=red": "hue", "hue=blue": "hue"}
+    >>> siblings_of(["hue=red", "size", "hue=blue", "age"], indicators, 2)
+    {2: [0]}
+    """
+    known: dict[Any, list[int]] = {}
+    for j, name in enumerate(names[:n_known]):
+        if name in indicators:
+            known.setdefault(indicators[name], []).append(j)
+    return {
+        j: known.get(indicators[name], [])
+        for j, name in enumerate(names[n_known:], n_known)
+        if name in indicators
+    }

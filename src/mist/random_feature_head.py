@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,8 @@ from mist.rows import Array
 class RandomFeatureHead:
     """A `mist.baselines.RandomFeatureLDA` that learns the rows of a forest with no missing value.
 
-    It reads the columns that existed at its first row. Its classes are the forest's class codes.
+    It reads the columns that existed at its first row, and new 0/1 columns of text columns that
+    existed then, which were 0 in all its rows. Its classes are the forest's class codes.
 
     Parameters
     ----------
@@ -61,6 +63,23 @@ class RandomFeatureHead:
             given = self.model._prequential_proba(X[whole], labels, counted[whole])
             self._place(given, whole, ranks, shares)
         return shares, trust
+
+    def add_indicators(self, siblings: Mapping[int, Sequence[int]]) -> None:
+        """Read new 0/1 columns that were 0 in all rows learnt so far.
+
+        Parameters
+        ----------
+        siblings : mapping of int to sequence of int
+            The new columns, each with known 0/1 columns of the same text column. One whose siblings
+            are not read is left out: rows without that text column would no longer count.
+        """
+        if not hasattr(self, "columns"):
+            return
+        read = set(self.columns.tolist())
+        new = [j for j, known in siblings.items() if not read.isdisjoint(known)]
+        self.columns = np.append(self.columns, np.array(new, self.columns.dtype))
+        if new and self._knows():
+            self.model._add_zeros(len(new))
 
     def answer(self, X: Array, order: Array, ranks: Array, k: int) -> tuple[Array, Array]:
         """Return class probabilities of rows, and how far they can be trusted.

@@ -8,6 +8,8 @@ many. They split early, as they have little time. They are experts of
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from mist.adaptation.follower import parts
@@ -64,6 +66,19 @@ class RestartedTrees:
         """Start again with new columns."""
         self.n_numeric, self.n_columns = n_numeric, n_columns
         self.pairs = [[self._new(life) for _ in range(2)] for life in LIFETIMES]
+
+    def add_indicators(self, siblings: Sequence[Sequence[int]]) -> None:
+        """Add 0/1 columns behind all others, see `mist.engine.indicators.add_indicators`."""
+        known = self.n_columns
+        self.n_columns += len(siblings)
+        for pair, life in zip(self.pairs, LIFETIMES, strict=True):
+            for k, tree in enumerate(pair):
+                if tree._has_learnt():
+                    tree.n_features_in_ = self.n_columns
+                    # The columns of these trees are in the order of the engine.
+                    tree._add_indicators(dict(enumerate(map(list, siblings), known)))
+                else:
+                    pair[k] = self._new(life)
 
     def learn(self, X: Array, codes: Array, weights: Array, ranks: Array, out: Array) -> None:
         """Predict each row, then learn it.

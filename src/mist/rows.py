@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -252,6 +252,27 @@ def check_binary_columns(estimator: Any, X: Array, columns: Array) -> None:
                 f"{float(values[row])!r} at row {row}; categorical_features are 0/1 columns: "
                 "one-hot encode it, or take it out of categorical_features"
             )
+
+
+def check_indicators(indicators: Any) -> None:
+    """Refuse anything but a mapping from 0/1 columns to text columns."""
+    if not isinstance(indicators, Mapping):
+        raise TypeError(
+            "indicators must map the name of each 0/1 column to the name of its text column, got "
+            f"{type(indicators).__name__}"
+        )
+
+
+def inside(groups: Iterable[Sequence[int]], order: Array) -> list[list[int]]:
+    """Columns of the user as positions in the engine's order.
+
+    Examples
+    --------
+    >>> inside([[0, 2], []], np.array([2, 0, 1]))
+    [[1, 0], []]
+    """
+    places = np.argsort(order)
+    return [places[list(group)].tolist() if len(group) else [] for group in groups]
 
 
 def categorical_columns(estimator: Any, given: Any, n_features: int) -> Array:

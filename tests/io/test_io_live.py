@@ -122,7 +122,7 @@ def test_texts_beyond_the_most_have_no_column():
     assert len(encoder.names) == MOST_TEXTS
     _, last = parts[-1]
     assert [values[-1] for values in last.values()] == [0.0] * MOST_TEXTS
-    assert list(encoder.crowded) == ["t"]
+    assert encoder.crowded == {"t": str(MOST_TEXTS)}
     # Known texts again are no crowd.
     full = GrowingEncoder(["t"])
     for _ in range(2):

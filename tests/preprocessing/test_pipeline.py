@@ -277,3 +277,58 @@ def test_changes_are_those_of_the_model():
     assert not hasattr(
         StreamPipeline(model=NCM()).learn_many({"a": [1.0, 2.0]}, [0, 1]), "changes_"
     )
+
+
+def payments(n, late, text="new"):
+    """Amounts, and shops of which one has cells in a few late rows only."""
+    rng = np.random.default_rng(8)
+    y = rng.integers(0, 3, n)
+    shop = np.where(rng.random(n) < 0.5, y, rng.integers(0, 3, n)).astype(str).astype(object)
+    shop[late] = text
+    shop[rng.random(n) < 0.1] = None
+    return {"amount": rng.normal(3.0 * y), "hour": rng.normal(size=n), "shop": shop}, y
+
+
+@pytest.mark.parametrize("way", ["by name", "arrays", "one by one"])
+def test_a_late_text_equals_one_that_was_declared(way):
+    late = np.flatnonzero(np.random.default_rng(1).random(600) < 0.1)
+    table, y = payments(600, late[late > 300])
+    # On a schedule, so that the number of columns does not change when a leaf may split.
+    model = paper_tree(split_test="schedule", rows_per_split=150)
+    shops = list(dict.fromkeys(shop for shop in table["shop"] if shop is not None))
+    lines = [StreamPipeline(None, model)]
+    declared = {"shop": shops} if way != "arrays" else {2: shops}
+    lines.append(StreamPipeline(StreamEncoder(categories=declared), model))
+    for line in lines:
+        if way == "one by one":
+            for row, label in zip(zip(*table.values(), strict=True), y, strict=True):
+                line.learn_one(dict(zip(table, row, strict=True)), label)
+            continue
+        for rows in (slice(0, 200), slice(200, 400), slice(400, None)):
+            if way == "by name":
+                line.learn_many({name: cells[rows] for name, cells in table.items()}, y[rows])
+            else:
+                line.partial_fit(np.column_stack(list(table.values()))[rows], y[rows])
+    shares = [
+        line.predict_proba(np.column_stack(list(table.values())))
+        if way == "arrays"
+        else line.predict_proba_many(table)
+        for line in lines
+    ]
+    assert lines[0].model_.n_splits_ > 0
+    np.testing.assert_allclose(*shares, atol=1e-9)
+
+
+def test_three_cells_of_a_new_text_cost_nothing():
+    hits = {}
+    for text in ("new", None):
+        table, y = payments(600, [440, 470, 505], text)
+        line = StreamPipeline(None, paper_tree())
+        line.learn_many({name: cells[:400] for name, cells in table.items()}, y[:400])
+        answers = [
+            line.prequential_many({n: c[i : i + 1] for n, c in table.items()}, y[i : i + 1])[0]
+            for i in range(400, 600)
+        ]
+        hits[text] = np.mean(answers == y[400:])
+    assert hits["new"] > 0.85
+    assert abs(hits["new"] - hits[None]) <= 0.01

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -64,6 +65,11 @@ class Expectation(LaidOut):
         """Take new columns: the labels stay, and what is known of the last rows starts again."""
         recent = recent_gaussians.new_recent_gaussians(n_columns)
         recent = recent_gaussians.reserve_codes(recent, self.n_codes)
+        self.state = self.state._replace(recent=recent)
+
+    def add_indicators(self, siblings: Sequence[Sequence[int]]) -> None:
+        """Take 0/1 columns that were 0 so far, behind all others; see `recent_gaussians`."""
+        recent = recent_gaussians.add_indicators(self.state.recent, siblings)
         self.state = self.state._replace(recent=recent)
 
     def asked(self, weights: Array, every: bool) -> Array:

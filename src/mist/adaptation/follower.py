@@ -99,6 +99,11 @@ class Follower(LaidOut):
         if self.expectation is not None:
             self.expectation.widen(n_columns)
 
+    def add_indicators(self, siblings: Sequence[Sequence[int]]) -> None:
+        """Take 0/1 columns behind all others, see `mist.engine.indicators.add_indicators`."""
+        if self.expectation is not None:
+            self.expectation.add_indicators(siblings)
+
     def without_shift(self, X: Array) -> Array:
         """Rows with the common shift subtracted; the same array while there is none."""
         shift = self.common.shift

@@ -15,15 +15,18 @@ more than `MOST_FULL` columns the covariance is diagonal.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from mist.adaptation.packed import add_outer
-from mist.engine.arrays import grown, without_entry
+from mist.engine.arrays import grown, wider, without_entry
 from mist.engine.compiled import allocating, exact
 from mist.engine.handle import parts_of
 from mist.engine.state import packed_size
+
+Array = np.ndarray[Any, Any]
 
 HALF_LIVES = (30.0, 300.0)
 """Rows of the class after which a statistic has lost half its weight."""
@@ -31,6 +34,7 @@ HALF_LIVES = (30.0, 300.0)
 MOST_FULL = 100
 """Most columns with a full covariance."""
 
+_WITH_COLUMNS = ("mean", "long_mean", "long_spread", "within")
 _LONG = ("long_weight", "long_mean", "long_spread")
 _BY_CODE = ("rows", "weight", "mean", "factor", "constant", *_LONG)
 _SHRINKAGE = 0.02
@@ -78,6 +82,57 @@ def reserve_codes(recent: RecentGaussians, n_codes: int) -> RecentGaussians:
         name: grown(getattr(recent, name), n_codes) for name in recent._fields if name not in shared
     }
     return recent._replace(**parts)
+
+
+def add_indicators(recent: RecentGaussians, siblings: Sequence[Sequence[int]]) -> RecentGaussians:
+    """Add 0/1 columns behind all others; they were 0 in rows with a value in their siblings.
+
+    They get the scatter that a column has which was constant so far. The ridge of the other columns
+    was worth fewer rows than from now on; the next rows make up for it. If the covariance has to
+    become diagonal, the variances stay.
+
+    Parameters
+    ----------
+    recent : RecentGaussians
+        The state.
+    siblings : sequence of sequence of int
+        As for `mist.engine.indicators.add_indicators`.
+
+    Returns
+    -------
+    RecentGaussians
+        The state with the new columns.
+    """
+    old = recent.mean.shape[2]
+    d, n_more = old + len(siblings), len(siblings)
+    empty = new_recent_gaussians(d)
+    factor = np.zeros((*recent.factor.shape[:2], empty.factor.shape[2]))
+    full = recent.factor.shape[2] == packed_size(old)
+    if len(factor) and full and factor.shape[2] != packed_size(d):
+        factor[:, :, :old] = _deviations(recent.factor, old)
+    else:
+        factor[:, :, : recent.factor.shape[2]] = recent.factor
+    # The ridge of a constant column is 1, worth d rows.
+    for j in range(old, d):
+        at = packed_size(j + 1) - 1 if factor.shape[2] == packed_size(d) else j
+        factor[:, :, at] = math.sqrt(d)
+    overall = wider(recent.overall, n_more, old)
+    overall[0, old:] = [recent.overall[0, known[0]] if known else 0.0 for known in siblings]
+    out = recent._replace(
+        factor=factor,
+        overall=overall,
+        **{name: wider(getattr(recent, name), n_more, old) for name in _WITH_COLUMNS},
+    )
+    for code in np.flatnonzero(out.rows).tolist():
+        for m in range(len(HALF_LIVES)):
+            _write_constant(out, code, m, d, bool(_is_full(out)))
+    return out
+
+
+def _deviations(factor: Array, d: int) -> Array:
+    """Root of the diagonal of the scatter behind packed factors, shape (codes, memories, d)."""
+    starts = np.array([packed_size(j) for j in range(d)])
+    return np.sqrt(np.add.reduceat(factor[:, :, : packed_size(d)] ** 2, starts, axis=2))
 
 
 @exact

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mist.baselines import ncm
 from mist.baselines.base import WeightedStreamClassifier, widened
+from mist.engine.arrays import wider
 from mist.engine.compiled import exact
 from mist.engine.gaussians import oracle_shrinkage
 from mist.options import seed_of
@@ -96,6 +97,30 @@ def random_layer(d: int, m: int, rng: np.random.Generator) -> tuple[Array, Array
         projection[unread, k] = 0.0
         projection[:, k] /= math.sqrt(float(projection[:, k] @ projection[:, k]))
     return projection, offsets
+
+
+def with_zeros(state: RandomFeatureLDAState, n_more: int, spread: float) -> RandomFeatureLDAState:
+    """Return the state with further columns that were 0 in all rows; ``spread`` is their scale.
+
+    All features but those of the columns themselves stay the same, so it is exact. The half of the
+    random features that read all columns draw weights for the new ones; the sparse half does not
+    read them.
+    """
+    d, dense = len(state.centre), len(state.offsets) // 2
+    rng = np.random.default_rng([int(state.seed[0]), d])
+    weights = np.zeros((n_more, len(state.offsets)))
+    weights[:, :dense] = rng.normal(size=(n_more, dense)) / math.sqrt(d + n_more)
+    factor = wider(wider(state.factor, n_more, d), n_more, d, axis=0)
+    factor[range(d, d + n_more), range(d, d + n_more)] = 1.0
+    return state._replace(
+        projection=np.vstack([state.projection, weights]),
+        centre=wider(state.centre, n_more, d),
+        spread=wider(state.spread, n_more, d, fill=spread),
+        means=wider(state.means, n_more, d),
+        scatter=wider(wider(state.scatter, n_more, d), n_more, d, axis=0),
+        units=wider(state.units, n_more, d),
+        factor=factor,
+    )
 
 
 def n_active(state: RandomFeatureLDAState) -> int:
@@ -431,6 +456,13 @@ class RandomFeatureLDA(WeightedStreamClassifier):
             units=np.ones(p),
             factor=np.identity(p),
         )
+
+    def _add_zeros(self, n_more: int) -> None:
+        """Add columns behind all others that were 0 in all rows learnt so far."""
+        # Once the rows have set a scale, columns that were constant have none.
+        scaled = self.scale_rows > 0 and not self._state.scaled_at[0]
+        self._state = with_zeros(self._state, n_more, 0.0 if scaled else 1.0)
+        self.n_features_in_ += n_more
 
     def _grown(self, state: RandomFeatureLDAState, n_codes: int) -> RandomFeatureLDAState:
         return state._replace(

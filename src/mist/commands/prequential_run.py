@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from time import perf_counter
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -80,6 +81,7 @@ class PrequentialRun:
         X: NDArray[np.float64] | Mapping[str, NDArray[np.float64]],
         y: NDArray[Any],
         known: NDArray[np.bool_] | None = None,
+        indicators: Mapping[str, str] = MappingProxyType({}),
     ) -> list[Any]:
         """Predict each row, then learn it if it has a label.
 
@@ -91,6 +93,8 @@ class PrequentialRun:
             Their labels.
         known : ndarray of bool, shape (n,), or None
             Which rows have a label; None means all.
+        indicators : mapping
+            As for `MistClassifier.prequential_many`, if rows have columns by name.
 
         Returns
         -------
@@ -106,8 +110,11 @@ class PrequentialRun:
             return [""] * len(y)
         weights = None if known.all() else known.astype(np.float64)
         start = perf_counter()
-        learn = self.model.prequential_many if by_name else self.model.prequential
-        predictions: NDArray[Any] = learn(X, y, weights)
+        predictions: NDArray[Any] = (
+            self.model.prequential_many(X, y, weights, indicators=indicators)
+            if by_name
+            else self.model.prequential(X, y, weights)
+        )
         self._seconds += perf_counter() - start
         correct = (predictions == y)[known]
         answers: list[Any] = predictions.tolist()

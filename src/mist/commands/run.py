@@ -36,6 +36,7 @@ from mist.evaluation.changes import changes_after
 from mist.evaluation.runner import Progress
 from mist.io import Chunk, LiveTable, Table, TableError, find_files, is_live, open_live, open_table
 from mist.io.growing import MOST_TEXTS
+from mist.io.numerals import BUCKETS
 from mist.io.source import DOUBTFUL
 from mist.io.table import join
 from mist.presets import find_preset, make_model
@@ -341,11 +342,11 @@ class _Run:
         """Print one note for each column of a stream that may be read wrongly."""
         if not isinstance(self._table, LiveTable):
             return
-        for name in self._table.crowded:
+        for name, example in self._table.crowded.items():
             self._note(
-                f"column {name!r} has more than {MOST_TEXTS} different texts; later ones "
-                f"are treated alike. Leave it out if it only names rows: --ignore {quote(name)} "
-                f"(or --hash {quote(name)})"
+                f"column {name!r} has more than {MOST_TEXTS} different texts; from {example!r} on "
+                "new ones get no 0/1 column. If it names rows rather than groups of them, leave it "
+                f"out: --ignore {quote(name)} (--hash {quote(name)} makes {BUCKETS} groups of them)"
             )
         for name in self._table.doubtful:
             self._note(_doubt(name))

@@ -91,7 +91,8 @@ class Session:
             The predictions of each model.
         """
         before = self.learnt
-        answers = [run.advance(chunk.X, chunk.y, chunk.known) for run in self._runs.values()]
+        given = chunk.X, chunk.y, chunk.known, chunk.indicators
+        answers = [run.advance(*given) for run in self._runs.values()]
         if self.learnt > before:
             self._count(chunk, answers)
         self.done += len(chunk.y)

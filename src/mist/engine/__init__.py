@@ -14,6 +14,7 @@ Each module imports only modules above it in this table.
 ``moments``             Welford moments and the Gaussian log density
 ``leafmodel``           what the engine asks of a leaf model
 ``capacity``            a new state, and how its arrays grow
+``indicators``          0/1 columns that come late and were 0 in earlier rows
 ``precision``           values of sketches in single precision
 ``sorted_columns``      sorted columns of the sketches
 ``kll``                 columnar KLL quantile sketches, one per cell

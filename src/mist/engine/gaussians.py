@@ -238,6 +238,21 @@ def learn_odds(gaussians, seen, g, n_numeric):
     return total
 
 
+def odds_of_zeros(n: Any) -> tuple[Any, Any]:
+    """Log odds of a 1, and log probability of a 0, after rows of weight n that all had a 0.
+
+    The same as `learn_odds` computes.
+
+    Examples
+    --------
+    >>> odds, zero = odds_of_zeros(np.array([0.0, 9.0]))
+    >>> np.exp(odds).round(3), np.exp(zero).round(3)
+    (array([1.   , 0.053]), array([0.5 , 0.95]))
+    """
+    chance = np.maximum(0.5 / (n + 1.0), LEAST_CHANCE)
+    return np.log(chance / (1.0 - chance)), np.log(1.0 - chance)
+
+
 @summed
 def _dot(factor, g, at, n, deviation):
     """Dot product of a packed row of a factor, from ``at`` on, with the first n deviations."""

@@ -172,6 +172,13 @@ class LeafModel:
         Called before the tree and the sketches get the columns.
         """
 
+    def add_indicators(self, state: State, siblings: Array) -> None:
+        """Add 0/1 columns behind all others; see `mist.engine.indicators`.
+
+        ``siblings`` of shape (cells, new columns) has the column of each cell whose column weight a
+        new column gets, -1 if no earlier row had a value. Called before the tree gets the columns.
+        """
+
     def before_batch(self, state: State, X: Array, weights: Array) -> int:
         """Number of rows that may be learnt before this must be called again, at least 1.
 

@@ -61,6 +61,7 @@ def fit_stream(
         A Parquet file, a pattern, a folder of them (in the order of `mist.io.find_files`) or a
         list; the workers read them, a row group at a time, under the same paths as here. Or a
         Dask data frame, whose partitions are counted first; or a Dask array of shape (n, d).
+        Their columns are numbers, see the notes.
     y : Dask array, shape (n,), or None
         Labels of a Dask array.
     target : str or None
@@ -93,6 +94,10 @@ def fit_stream(
 
     Notes
     -----
+    Cells are read as `MistClassifier.partial_fit` reads a data frame: numbers, bools and texts such
+    as ``"3.5"``, with nulls as missing values. Unlike `mist run`, this encodes no other texts and
+    knows no words for missing values: a column of them is refused by name, so encode it before.
+
     A part is a pure function of the tree and the rows: Dask repeats it if a worker dies, and
     nothing is lost. The result is bit for bit the same for any number of workers and partitions.
     Compared with learning the rows one after another, sums agree up to rounding and quantiles up

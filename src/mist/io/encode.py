@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from shlex import quote
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -54,6 +55,8 @@ class Chunk(NamedTuple):
         Where there is a label; ``y`` holds 0 or an empty text elsewhere. None if all rows have one.
     file : str
         The file of the rows, if several files are read as one.
+    indicators : mapping
+        For a live stream the text column of each 0/1 column, see `MistClassifier.learn_many`.
     """
 
     X: Any
@@ -63,6 +66,7 @@ class Chunk(NamedTuple):
     fraction: float
     known: NDArray[np.bool_] | None = None
     file: str = ""
+    indicators: Mapping[str, str] = MappingProxyType({})
 
     def places(self) -> list[Any]:
         """Return the origin of each row: its number, or file and number."""

@@ -56,7 +56,7 @@ class GrowingEncoder:
     names : dict
         Keys are the names of the encoded columns so far, in order of appearance.
     crowded : dict
-        Keys are the names of the columns with more than `MOST_TEXTS` texts.
+        The first text without a 0/1 column, by column with more than `MOST_TEXTS` texts.
     doubtful : dict
         Keys are the columns of texts in which `DOUBTFUL` is taken as missing.
 
@@ -78,7 +78,7 @@ class GrowingEncoder:
         rules: CellRules = CellRules(),  # noqa: B008, immutable
     ) -> None:
         self.names: dict[str, None] = {}
-        self.crowded: dict[str, None] = {}
+        self.crowded: dict[str, str] = {}
         self.doubtful: dict[str, None] = {}
         self._text_columns = text_columns
         self._leave_out = leave_out
@@ -171,6 +171,13 @@ class GrowingEncoder:
                     columns.update(_one_hot(name, found, texts))
         return columns or self._nothing(len(records.rows))
 
+    @property
+    def indicators(self) -> dict[str, str]:
+        """The text column of each 0/1 column so far, by name."""
+        return {
+            f"{name}={text}": name for name, texts in self._texts.items() for text in texts or ()
+        }
+
     def plain(self) -> dict[str, Any]:
         """Return kinds and categories as lists and texts that can be written to a file."""
         texts = [(name, self._texts[name]) for name in self._seen if name in self._texts]
@@ -220,7 +227,7 @@ class GrowingEncoder:
         begins = dict.fromkeys(texts, 0)
         new, room = new_texts(found, texts), MOST_TEXTS - len(texts)
         if len(new) > room:
-            self.crowded[name] = None
+            self.crowded.setdefault(name, new[room][1])
         for row, text in new[:room]:
             if f"{name}={text}" in self.names:
                 raise _twice(f"{name}={text}")

@@ -96,9 +96,9 @@ class LiveTable:
         return () if self._encoder is None else tuple(self._encoder.names)
 
     @property
-    def crowded(self) -> tuple[str, ...]:
-        """Columns that have had more texts so far than get 0/1 columns."""
-        return () if self._encoder is None else tuple(self._encoder.crowded)
+    def crowded(self) -> Mapping[str, str]:
+        """Columns with more texts so far than get 0/1 columns, and the first without one."""
+        return {} if self._encoder is None else self._encoder.crowded
 
     @property
     def doubtful(self) -> tuple[str, ...]:
@@ -179,7 +179,15 @@ class LiveTable:
         y, known = self._targets.read(cells, records.rows)
         for rows, X in self._encoder.encode(records):
             there = None if known is None else known[rows]
-            yield Chunk(X, y[rows], self.names, records.rows[rows], 0.0, there)
+            yield Chunk(
+                X,
+                y[rows],
+                self.names,
+                records.rows[rows],
+                0.0,
+                there,
+                indicators=self._encoder.indicators,
+            )
 
     def _up_to_fault(self, records: Records) -> Iterator[Chunk]:
         """Rows before the first invalid one, so that the model does not depend on pauses."""

@@ -290,8 +290,8 @@ def _check_companion(head: Any, n_features: int, n_codes: int) -> None:
         return
     columns, classes = head.columns, model.classes_
     fit(head, {"columns": (np.intp, "d")}, {"d": model.n_features_in_})
-    require(len(columns) <= n_features, "it has fewer columns than its discriminant")
-    _check_equal(np.sort(columns), np.arange(len(columns)), "the column array of its discriminant")
+    _check_range(columns, 0, n_features, "the columns of its discriminant")
+    require(len(np.unique(columns)) == len(columns), "its discriminant has a column twice")
     require(classes.dtype == np.int64, "the classes of its discriminant are not int64")
     _check_range(classes, 0, n_codes, "the classes of its discriminant")
 

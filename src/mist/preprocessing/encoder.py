@@ -538,6 +538,11 @@ class StreamEncoder(TransformerMixin, Saveable, BaseEstimator):
         check_is_fitted(self)
         return [name for name, suffix in zip(self._names(), self._suffixes, strict=True) if suffix]
 
+    def _indicators(self) -> dict[str, str]:
+        """The text column of each 0/1 column, by their names in the output."""
+        named = zip(self._names(), self._owners, self._suffixes, strict=True)
+        return {name: name_of(owner) for name, owner, suffix in named if suffix}
+
     def _names(self) -> list[str]:
         """Names of the output columns."""
         return [name_of(o) + s for o, s in zip(self._owners, self._suffixes, strict=True)]

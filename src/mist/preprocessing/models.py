@@ -7,7 +7,7 @@ from typing import Any
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
-__all__ = ["declare_categorical", "has_learnt"]
+__all__ = ["declare_categorical", "has_learnt", "takes_indicators"]
 
 
 def has_learnt(model: Any) -> bool:
@@ -28,3 +28,11 @@ def declare_categorical(model: Any, names: list[str]) -> None:
         tree.set_params(categorical_features=names)
         if tree is not model:
             model.set_params(estimator=tree)
+
+
+def takes_indicators(model: Any) -> bool:
+    """Whether the model takes 0/1 columns of new texts, see `MistClassifier.learn_many`."""
+    from mist.classifier import MistClassifier
+    from mist.forest import MistForest
+
+    return isinstance(model, MistClassifier | MistForest)

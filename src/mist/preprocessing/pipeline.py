@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from mist.adaptation.changes import Change
 from mist.estimator import Saveable, StreamScorer, take_over, without_trace
 from mist.preprocessing.encoder import StreamEncoder
-from mist.preprocessing.models import declare_categorical, has_learnt
+from mist.preprocessing.models import declare_categorical, has_learnt, takes_indicators
 from mist.tables import Array
 
 if TYPE_CHECKING:
@@ -59,11 +59,12 @@ class StreamPipeline(StreamScorer, Saveable, BaseEstimator):
     Notes
     -----
     The 0/1 columns of the first call become the ``categorical_features`` of a MIST model that has
-    none set: they get a Bernoulli likelihood. The columns of later categories are numeric, and
-    missing in all rows learnt before. The options ``categories`` and ``hashing`` of
-    `StreamEncoder` create 0/1 columns from the start; if no other text columns exist, learning a
-    batch equals learning its rows one by one. Otherwise the categories of a batch, including rows
-    of weight 0, are learnt before the model learns or predicts its first row.
+    none set: they get a Bernoulli likelihood. So do the columns of later categories in any MIST
+    model. A new category was 0 in all earlier rows that had another one of its column, and missing
+    in the rows where the column was missing; the model then knows what it would know if the
+    category had been given in ``categories`` of `StreamEncoder`. Its splits were chosen without
+    it. The categories of a batch, including rows of weight 0, are learnt before the model learns or
+    predicts its first row.
 
     Examples
     --------
@@ -283,6 +284,8 @@ class StreamPipeline(StreamScorer, Saveable, BaseEstimator):
             )
         if not has_learnt(model):
             declare_categorical(model, self.encoder_.categorical_features_)
+        if takes_indicators(model):
+            options["indicators"] = self.encoder_._indicators()
         if hasattr(model, by_name):
             return getattr(model, by_name)(self._named(rows), y, **options)
         if has_learnt(model) and rows.shape[1] != model.n_features_in_:

@@ -13,6 +13,8 @@ import numpy as np
 
 from mist.engine.arrays import grown, per, wider
 from mist.engine.compiled import allocating, inlined
+from mist.engine.gaussians import odds_of_zeros
+from mist.engine.indicators import column_weights
 from mist.engine.leafmodel import ConditionalMoments, LeafModel, Side, register
 from mist.engine.low_rank_gaussians import (
     LeafShared,
@@ -121,6 +123,21 @@ class LowRankModel(LeafModel):
             made=wider(common.made, n_more, a),
         )
         state.model = LowRankLeaves(pool, common)
+
+    def add_indicators(self, state: State, siblings: Array) -> None:
+        """Add 0/1 columns that were 0 so far: they have means and weights only, so it is exact."""
+        pool = state.model.pool
+        weight, head = column_weights(pool.weight, siblings), pool.head
+        # The factor, and the log odds with it, were made when the class had less weight.
+        ratio = np.divide(head.fresh, head.weight, out=np.zeros(len(head)), where=head.weight > 0.0)
+        odds, zeros = odds_of_zeros(weight * ratio[:, None])
+        head.constant[:] += np.where(head.fresh > 0.0, zeros.sum(axis=1), 0.0)
+        pool = pool._replace(
+            mean=np.hstack([pool.mean, np.zeros_like(weight)]),
+            weight=np.hstack([pool.weight, weight]),
+            odds=np.hstack([pool.odds, odds]),
+        )
+        state.model = state.model._replace(pool=pool)
 
     def inherit(
         self,

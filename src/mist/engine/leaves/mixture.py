@@ -29,7 +29,14 @@ from mist.engine.gaussian_mixtures import (
     new_component,
     new_mixture,
 )
-from mist.engine.gaussians import Gaussians, GaussiansObserved, is_complete, new_observed
+from mist.engine.gaussians import (
+    Gaussians,
+    GaussiansObserved,
+    is_complete,
+    new_observed,
+    odds_of_zeros,
+)
+from mist.engine.indicators import column_weights
 from mist.engine.leafmodel import ConditionalMoments, LeafModel, Side, register
 from mist.engine.marginal import less_constants
 from mist.engine.state import M2, MEAN, Options, State, append_cells, leaf_cells, packed_size
@@ -171,6 +178,22 @@ class MixtureModel(LeafModel):
             known(seen.own), known(seen.candidates), wider(seen.pooled, n_more, at)
         )
         state.observed = observed._replace(model=wide)
+
+    def add_indicators(self, state: State, siblings: Array) -> None:
+        """Add 0/1 columns that were 0 so far to all components and candidates."""
+        mixture, seen = state.model, None if state.observed is None else state.observed.model
+        owner, of_proposal = _owners(mixture)
+        each = 2 * mixture.growth.pairs + 1
+        own, own_seen, zeros = _with_zeros(mixture.own, seen and seen.own, siblings[owner])
+        candidates, candidates_seen, _ = _with_zeros(
+            mixture.candidates, seen and seen.candidates, siblings[np.repeat(of_proposal, each)]
+        )
+        mixture.components.zeros[:] += zeros
+        mixture.components.constant[:] += zeros
+        state.model = mixture._replace(own=own, candidates=candidates)
+        if state.observed is not None and seen is not None:
+            wide = seen._replace(own=own_seen, candidates=candidates_seen)
+            state.observed = state.observed._replace(model=wide)
 
     def before_batch(self, state: State, X: Array, weights: Array) -> int:
         """Number of rows until another column has its first value."""
@@ -319,6 +342,42 @@ def _copy_component(source: State, component: int, target: State, child: int) ->
         seen, known = target.observed.model.own, source.observed.model.own
         for mine, other in zip(seen, known, strict=True):
             mine[child] = other[component]
+
+
+def _owners(mixture: Mixture) -> tuple[Array, Array]:
+    """The cell of each component, and of each trial; 0 for free ones."""
+    components = np.zeros(len(mixture.components), np.int64)
+    proposals = np.zeros(len(mixture.free), np.int64)
+    for cell in range(len(mixture.cells)):
+        own = mixture_upkeep.components_of(mixture, cell)
+        components[own] = cell
+        of_own = mixture.components.proposal[own]
+        proposals[of_own[of_own >= 0]] = cell
+    return components, proposals
+
+
+def _with_zeros(
+    pool: Gaussians, seen: GaussiansObserved | None, siblings: Array
+) -> tuple[Gaussians, GaussiansObserved | None, Array]:
+    """A pool with 0/1 columns that were 0 so far.
+
+    ``siblings`` has a row for each Gaussian. The third value is what is added to log probabilities
+    of zeros.
+    """
+    head, made = pool.head, np.repeat(pool.head.fresh[:, None], siblings.shape[1], axis=1)
+    if seen is not None:
+        weight = column_weights(seen.weight, siblings)
+        # The log odds were made when the Gaussian had less weight.
+        made *= np.divide(
+            weight, head.weight[:, None], out=np.zeros_like(weight), where=weight > 0.0
+        )
+        uneven = seen.uneven | (weight != head.weight[:, None]).any(axis=1)
+        seen = seen._replace(weight=np.hstack([seen.weight, weight]), uneven=uneven)
+    odds, zeros = odds_of_zeros(made)
+    total = np.where(head.fresh > 0.0, zeros.sum(axis=1), 0.0)
+    head.constant[:] += total
+    mean = np.hstack([pool.mean, np.zeros_like(odds)])
+    return pool._replace(mean=mean, odds=np.hstack([pool.odds, odds])), seen, total
 
 
 def _copy_proposal(source: State, component: int, target: State, child: int) -> None:
