@@ -41,13 +41,14 @@ def mass(model, label):
 
 
 def masses_of(model, label):
-    """Mass of a class below each node, by node."""
+    """Mass of a class below each node, by node; leaves with masses of their parent count none."""
     tree, out = model._state.tree, {}
     for node in reversed(range(int(tree.counters[N_NODES]))):
         leaf = int(tree.nodes.leaf[node])
         if leaf >= 0:
             cell = find_cell(tree, leaf, model._labels.codes[label])
-            out[node] = float(tree.cells.mass[cell]) if cell >= 0 else 0.0
+            counted = cell >= 0 and not tree.leaves.prior_only[leaf]
+            out[node] = float(tree.cells.mass[cell]) if counted else 0.0
         else:
             out[node] = out[int(tree.nodes.left[node])] + out[int(tree.nodes.right[node])]
     return np.array([out[node] for node in range(len(out))])
@@ -164,8 +165,10 @@ def test_a_missing_value_follows_the_side_that_is_heavier_without_the_class():
     rng = np.random.default_rng(0)
     y = rng.permutation(np.repeat([0, 1, 2], [600, 60, 200]))
     X = rng.normal(np.array([[0.0, 0.0], [0.0, 6.0], [9.0, 3.0]])[y], 1.0)
-    model = MistClassifier("gaussian", grace_period=50, max_leaves=2, adapt=None).partial_fit(X, y)
+    options = {"split_test": "schedule", "rows_per_split": 300, "max_leaves": 2, "adapt": None}
+    model = MistClassifier("gaussian", **options).partial_fit(X, y)
     left, right = model.apply([[0.0, 0.0], [9.0, 0.0]])
+    assert (model.tree_.feature[0], left != right) == (0, True)
     unknown = [[np.nan, 3.0]]
     assert model.apply(unknown) == left
     forget(model, 0)
