@@ -771,8 +771,8 @@ class NaiveMist:
         prec = cell.prec[j]
         if prec == 0.0:
             return 0.0
-        square = 0.5 * prec * (x - cell.mean[j]) ** 2 if prec > 0.0 else 0.0
-        return 0.5 * math.log(abs(prec)) - square
+        square = prec * (x - cell.mean[j]) ** 2 if prec > 0.0 else 1.0
+        return 0.5 * math.log(abs(prec)) - 0.5 * square
 
     def sketch_term(self, cell: Cell, j: int, x: float) -> float:
         """Log sketch density of x, lengths in units of the running deviation: Eq. 5."""

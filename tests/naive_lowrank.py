@@ -157,6 +157,6 @@ class NaiveLowRankLeaf:
         C = k.C[np.ix_(use, use)]
         score = -0.5 * z @ np.linalg.solve(C, z) - 0.5 * np.linalg.slogdet(C)[1]
         never = known[:a] & (k.weight[:a] == 0) & (self.variance > 0)
-        score -= 0.5 * np.log(self.variance[never]).sum()
+        score -= 0.5 * (np.log(self.variance[never]) + 1.0).sum()
         chance = np.where(x[a:] == 1, k.chance, 1 - k.chance)
         return float(score + np.log(chance[known[a:]]).sum())

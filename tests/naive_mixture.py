@@ -80,7 +80,7 @@ class Density:
         return float(
             -0.5 * np.linalg.slogdet(S)[1]
             - 0.5 * away @ np.linalg.solve(S, away)
-            - 0.5 * np.log(units[strange]).sum()
+            - 0.5 * (np.log(units[strange]) + 1.0).sum()
             + (ones * np.log(chances) + (1 - ones) * np.log(1 - chances)).sum()
         )
 

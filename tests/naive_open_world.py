@@ -38,7 +38,7 @@ def late_columns(tree: NaiveMist, leaf: Node, cell: Cell, x: Sequence[float]) ->
         if tree.run_var(j) > 0.0:
             known = cell.fw[j] > 0.0
             variance = tree.run_var(j) * (1e-9 if known else 1.0)
-            square = (x[j] - cell.mean[j]) ** 2 / variance if known else 0.0
+            square = (x[j] - cell.mean[j]) ** 2 / variance if known else 1.0
             total -= 0.5 * (math.log(variance) + square)
     return total
 

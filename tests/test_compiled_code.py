@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -16,7 +17,8 @@ from denial import can_deny, run_denied
 from mist.engine import compiled
 
 LEARN = """
-import warnings
+import logging, warnings
+logging.basicConfig(level=logging.INFO, format="%(name)s: %(message)s")
 with warnings.catch_warnings(record=True) as told:
     warnings.simplefilter("always")
     from mist import MistClassifier
@@ -47,27 +49,33 @@ def installed(tmp_path):
 
 
 def learn(installed, **variables):
-    """What is said of compiled code by a process that learns."""
+    """A process that learns and prints what is said of compiled code."""
     root = installed.parent
     settings = {"XDG_CACHE_HOME": None, "NUMBA_CACHE_DIR": None, "TMPDIR": str(root), **variables}
     outcome = run_denied("-c", LEARN, cwd=root, PYTHONPATH=str(installed), **settings)
     assert outcome.returncode == 0, outcome.stderr
-    return outcome.stdout
+    return outcome
 
 
 def test_a_read_only_package_keeps_it_in_the_home_folder(installed):
     home = installed.parent / "home"
     home.mkdir()
-    assert learn(installed, HOME=str(home)).startswith("0")
+    first = learn(installed, HOME=str(home))
+    assert first.stdout.startswith("0")
     assert list(home.rglob("*.nbc"))
+    # Whoever asks for the log can see what is compiled, and that it is compiled once.
+    name = "mist.engine.row_loops.predict_rows"
+    assert f"mist: compiling {name}; later starts read it from the disk" in first.stderr
+    assert re.search(rf"mist: compiled {name} in [0-9.]+ s\n", first.stderr)
+    assert "compil" not in learn(installed, HOME=str(home)).stderr
 
 
 def test_without_any_place_everything_works_and_the_way_out_is_told_once(installed):
     locked = str(installed.parent / "locked")
-    told = learn(installed, HOME=locked)
+    told = learn(installed, HOME=locked).stdout
     assert told.startswith("1 ")
     assert "set NUMBA_CACHE_DIR to a folder" in told
-    assert learn(installed, HOME=locked, NUMBA_CACHE_DIR=f"{locked}/none") == told
+    assert learn(installed, HOME=locked, NUMBA_CACHE_DIR=f"{locked}/none").stdout == told
 
 
 def forget(cache, source):

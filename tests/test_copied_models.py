@@ -18,6 +18,7 @@ MODELS = {
     "tree": lambda: paper_tree(grace_period=20),
     "tree that follows its stream": lambda: paper_tree(adapt="stream"),
     "forest": lambda: MistForest(paper_tree(), n_trees=2),
+    "forest with random features": lambda: MistForest(paper_tree(), n_trees=2, random_features=9),
     "baseline": NCM,
     "pipeline": lambda: StreamPipeline(model=paper_tree()),
 }
@@ -53,6 +54,18 @@ def test_a_copy_of_a_model_that_has_learnt_nothing():
     copy.copy(model).partial_fit(X, Y)
     assert not hasattr(model, "classes_")
     assert copy.copy(model).get_params() == model.get_params()
+
+
+def test_a_copy_of_a_forest_foretells_on_its_own():
+    model = MistForest(paper_tree(), n_trees=2, random_features=9).partial_fit(X, Y)
+    other = copy.copy(model)
+    rest = X[:30] + 1.0, Y[:30]
+    foretold = model.prequential(*rest)
+    other.prequential(X[:30] - 1.0, np.where(Y[:30] == "a", "b", "a"))
+    third = MistForest(paper_tree(), n_trees=2, random_features=9).partial_fit(X, Y)
+    np.testing.assert_array_equal(third.prequential(*rest), foretold)
+    asked = {"next_in_stream": True}
+    np.testing.assert_array_equal(third.predict_proba(X, **asked), model.predict_proba(X, **asked))
 
 
 def test_copies_of_sketches_and_encoders():

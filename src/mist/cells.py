@@ -223,7 +223,7 @@ def number_in(cell: Any, name: Any, row: int) -> float:
 
 
 def encodable_cells(column: Any, name: Any) -> Array:
-    """Cells of a column that holds numbers or texts; dates, bytes and containers are refused.
+    """Cells of a column that holds numbers or texts; dates, bytes and other objects are refused.
 
     Parameters
     ----------
@@ -249,9 +249,21 @@ def encodable_cells(column: Any, name: Any) -> Array:
                 f"column {name!r} holds {_shown(cell)} at row {row}: decode it to a text first"
             )
         refused = None if is_missing(cell) else _cell_refused(cell, name, row)
+        if refused is None and not _has_text(cell):
+            refused = TypeError(
+                f"column {name!r} holds {_shown(cell)} at row {row}, which is neither a number nor "
+                "a text: convert it, or leave the column out"
+            )
         if refused is not None:
             raise refused
     return cells
+
+
+def _has_text(cell: Any) -> bool:
+    """Whether the text of a cell is about its value: that of a function has an address in it."""
+    kind: Any = type(cell)
+    shown = kind.__str__ is not object.__str__ or kind.__repr__ is not object.__repr__
+    return shown and not callable(cell)
 
 
 def _cell_refused(cell: Any, name: Any, row: int) -> Exception | None:

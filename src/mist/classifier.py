@@ -51,7 +51,7 @@ from mist.options import (
     check_options,
     seed_of,
 )
-from mist.relabelling import drop, find_label, rename
+from mist.relabelling import LearntTree, Relabelled
 from mist.rows import (
     Array,
     categorical_columns,
@@ -161,7 +161,7 @@ def _has_densities(model: MistClassifier) -> bool:
     return True
 
 
-class MistClassifier(StreamScorer, Saveable, BaseEstimator):
+class MistClassifier(Relabelled, StreamScorer, Saveable, BaseEstimator):
     """Streaming decision tree for class-incremental learning.
 
     The model learns row by row in one pass and keeps no rows. A new label may appear in any call
@@ -722,91 +722,9 @@ class MistClassifier(StreamScorer, Saveable, BaseEstimator):
         """Finish the work that a row on the fast path has left."""
         self._lock.write(lambda: self._logging_splits(lambda made: single.follow(left, made)))
 
-    # --- corrections ------------------------------------------------------------------------
-
-    def rename_class(self, old: Any, new: Any) -> Self:
-        """Give a class another label, for example after a label was typed wrong.
-
-        If another class has the new label, the two become one: their statistics are added as if
-        all rows had had that label, sketches and mixtures as by `merge`.
-
-        Parameters
-        ----------
-        old : label
-            A label in ``classes_``.
-        new : label
-            The label that its rows should have had, of the same kind (text or number).
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        NotFittedError
-            If nothing was learnt yet.
-        ValueError
-            If no class has the old label, if labels would mix text and numbers, or for a fork.
-
-        Examples
-        --------
-        >>> X, y = np.array([[0.0], [0.2], [9.0], [8.8]]), np.array(["pump", "pmup", "fan", "fan"])
-        >>> model = MistClassifier().fit(X, y)
-        >>> model.rename_class("pmup", "pump").classes_
-        array(['fan', 'pump'], dtype='<U4')
-        """
-        return self._relabel(old, lambda plain: self._rename(plain, new))
-
-    def drop_class(self, label: Any) -> Self:
-        """Remove a class and all that was learnt of it.
-
-        A leaf that holds the class alone is merged with its sibling. The count of rows stays.
-
-        Parameters
-        ----------
-        label : label
-            A label in ``classes_``.
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        NotFittedError
-            If nothing was learnt yet.
-        ValueError
-            If no class has the label, if it is the only class with rows, or for a fork.
-
-        Examples
-        --------
-        >>> X, y = np.array([[0.0], [0.2], [9.0], [8.8]]), np.array(["pump", "test", "fan", "fan"])
-        >>> MistClassifier().fit(X, y).drop_class("test").classes_
-        array(['fan', 'pump'], dtype='<U4')
-        """
-        return self._relabel(label, self._drop)
-
-    def _relabel(self, label: Any, change: Callable[[Any], None]) -> Self:
-        """Change the classes of a model that knows the label."""
-        if "_state" in vars(self) and self._state.began is not None:
-            raise ValueError("a fork cannot rename or drop classes: do so with the model")
-        self._fitted()
-        self._lock.write(lambda: self._relabel_now(label, change))
-        return self
-
-    def _relabel_now(self, label: Any, change: Callable[[Any], None]) -> None:
-        with uninterrupted():
-            change(find_label(self._labels, label))
-            self.classes_ = self._labels.classes
-
-    def _rename(self, old: Any, new: Any) -> None:
-        (plain,) = self._labels.plain([new])
-        rename(self._labels, self._state, self._follower, self._splits, old, plain)
-
-    def _drop(self, label: Any) -> None:
-        if set(self._labels.codes) == {label}:
-            raise ValueError(f"{label!r} is the only class with rows: begin a new model instead")
-        drop(self._labels, self._state, self._follower, self._splits, label)
+    def _learnt_trees(self) -> list[LearntTree]:
+        known = hasattr(self, "_state")
+        return [LearntTree(self._state, self._follower, self._splits)] if known else []
 
     # --- merging ----------------------------------------------------------------------------
 

@@ -237,6 +237,15 @@ def run(
             show_default=False,
         ),
     ] = None,
+    rename: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="OLD=NEW",
+            help="Read a label as another one, such as a word typed wrong; repeatable. Classes of "
+            "a checkpoint are joined so, too.",
+            show_default=False,
+        ),
+    ] = None,
     decimal: Annotated[
         str | None,
         typer.Option(
@@ -295,6 +304,7 @@ def run(
                 missing=missing or None,
                 decimal=decimal,
                 hashed=hash or [],
+                renames=rename or [],
                 kind=None if format is None else format.value,
                 unlabelled=None if unlabelled is None else unlabelled.value,
                 predictions=predictions,
@@ -387,12 +397,43 @@ def explain(
 ) -> None:
     """Explain the prediction of a saved model for one row."""
     with tidy_errors():
+        from mist.commands.compile_first import reporting
         from mist.commands.explain import explain_row, row_of_csv, row_of_text
 
         if (row is None) == (csv is None):
             raise ValueError("mist explain needs a row: give either --row or --csv")
         given = row_of_text(row or "") if csv is None else row_of_csv(csv, line, header, separator)
-        typer.echo(str(explain_row(model, given, top, strict=csv is None)))
+        with reporting():
+            explanation = explain_row(model, given, top, strict=csv is None)
+        typer.echo(str(explanation))
+
+
+@app.command()
+def relabel(
+    model: Annotated[Path, typer.Argument(help="Model file.", show_default=False)],
+    out: Annotated[Path, typer.Option("--out", "-o", help="File to write.", show_default=False)],
+    rename: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="OLD=NEW",
+            help="Rename a class, or join it with the class NEW; repeatable.",
+            show_default=False,
+        ),
+    ] = None,
+    drop: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="LABEL",
+            help="Remove a class and what was learnt of it; repeatable.",
+            show_default=False,
+        ),
+    ] = None,
+) -> None:
+    """Rename, join and drop classes of a saved model."""
+    with tidy_errors():
+        from mist.commands.relabel import relabel as relabel_file
+
+        relabel_file(model, out, rename or [], drop or [])
 
 
 @data_app.command("list")

@@ -14,7 +14,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mist.cells import PLAIN_NUMBERS
-from mist.engine.capacity import reserve_codes
 from mist.engine.conformity import reserve_classes
 from mist.engine.growth import Split, follow_up
 from mist.engine.handle import Handle
@@ -133,11 +132,8 @@ class FastPath:
         self.rule = model._rule
         self.plain = PlainRows(model)
         self.learning = self.answering = _NO_PATH
-        n_codes = len(self.plain.ranks)
-        if checked and state.options.balanced:
-            reserve_codes(state, n_codes)
-        if checked and state.conformity is not None:
-            reserve_classes(state, n_codes)
+        if checked:
+            reserve_classes(state, len(self.plain.ranks))
 
     @property
     def holds(self) -> bool:

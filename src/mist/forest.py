@@ -22,6 +22,7 @@ from mist.adaptation.expectation import Expectation
 from mist.adaptation.next_label import PREDICT
 from mist.classifier import CheckedRows, MistClassifier
 from mist.decision import check_decision, decide, running_totals
+from mist.engine.arrays import without_entry
 from mist.engine.random import TREES, draw, resample
 from mist.estimator import Saveable, StreamScorer, size_of, take_over, without_trace
 from mist.inspection.importances import mean_importances
@@ -32,6 +33,7 @@ from mist.onehot import siblings_of
 from mist.options import seed_of
 from mist.pooling import blend, mean_posterior
 from mist.random_feature_head import RandomFeatureHead
+from mist.relabelling import LearntTree, MovedCodes, Relabelled
 from mist.restarted_trees import LIFETIMES, RestartedTrees
 from mist.rows import Array, check_rows, inside
 from mist.settings import FOREST_TREE
@@ -50,7 +52,7 @@ _KNOWN = ("_labels", "_keys", "classes_", "n_features_in_", "feature_names_in_")
 _LEARNT = (*_KNOWN, "trees_", "_head", "_expectation", "_restarted", "_masses", "_n_rows")
 
 
-class MistForest(StreamScorer, Saveable, BaseEstimator):
+class MistForest(Relabelled, StreamScorer, Saveable, BaseEstimator):
     """Streaming forest for class-incremental learning.
 
     Each tree is a `MistClassifier` that learns every row and draws the columns it examines at every
@@ -505,6 +507,29 @@ class MistForest(StreamScorer, Saveable, BaseEstimator):
                 mine = None if answers is None else answers[rows]
                 expectation.learn(*known, asked, self._labels.ranks, models, out[rows], mine)
         return out
+
+    def _learnt_trees(self) -> list[LearntTree]:
+        return [known for tree in getattr(self, "trees_", ()) for known in tree._learnt_trees()]
+
+    def _follow_labels(self, moved: MovedCodes | None) -> None:
+        super()._follow_labels(moved)
+        # The trees of a loaded forest have their own copies.
+        for tree in self.trees_:
+            take_over(tree, self, _KNOWN)
+        if moved is None:
+            return
+        gone, into, last = moved
+        if into is not None:
+            self._masses[into] += self._masses[gone]
+        self._masses = without_entry(self._masses, gone)
+        if self._expectation is not None and self._restarted is not None:
+            self._expectation.reserve_codes(last + 1)
+            if into is not None:
+                self._expectation.join_class(gone, into)
+            self._expectation.drop_code(gone)
+            self._restarted.relabel(*moved)
+        if self._head is not None:
+            self._head.relabel(*moved)
 
     # --- merging ----------------------------------------------------------------------------
 

@@ -109,6 +109,16 @@ class RandomFeatureHead:
             self._place(self.model.predict_proba(X[whole]), whole, ranks, shares)
         return shares, np.full(n, self._trust(self._weight()))
 
+    def relabel(self, gone: int, into: int | None, last: int) -> None:
+        """Join a class with another one, or drop it; parameters as `mist.relabelling.MovedCodes`.
+
+        If it has learnt no other class than the one that is dropped, it starts again.
+        """
+        if self._knows():
+            from mist.baselines.random_feature_classes import relabelled
+
+            self.model = relabelled(self.model, gone, into, last)
+
     def _own(self, X: Array, order: Array) -> tuple[Array, Array]:
         """Return the columns that the head reads, and which rows have values in all of them."""
         if not hasattr(self, "columns"):

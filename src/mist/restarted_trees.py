@@ -129,6 +129,28 @@ class RestartedTrees:
         if out is not None:
             out[:, ranks[tree.classes_]] = shares
 
+    def relabel(self, gone: int, into: int | None, last: int) -> None:
+        """Join a class with another one, or drop it; parameters as `mist.relabelling.MovedCodes`.
+
+        A tree that has learnt no other class than the one that is dropped starts again.
+        """
+        for at, life in enumerate(LIFETIMES):
+            for side, tree in enumerate(self.pairs[at]):
+                self.pairs[at][side] = self._relabelled(tree, life, gone, into, last)
+
+    def _relabelled(
+        self, tree: MistClassifier, life: int, gone: int, into: int | None, last: int
+    ) -> MistClassifier:
+        if not tree._has_learnt():
+            return tree
+        if gone in tree.classes_ and into is None:
+            if len(tree.classes_) == 1:
+                return self._new(life)
+            tree.drop_class(gone)
+        elif gone in tree.classes_:
+            tree.rename_class(gone, into)
+        return tree.rename_class(last, gone) if last in tree.classes_ else tree
+
     def predict(self, X: Array, ranks: Array, out: Array) -> None:
         """Write class probabilities of rows; parameters as for `learn`."""
         for at, life in enumerate(LIFETIMES):

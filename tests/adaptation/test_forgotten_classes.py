@@ -7,7 +7,7 @@ from adaptation_streams import CENTRES, draw, recall, shuffled
 from material import EAGER
 from mist import MistClassifier
 from mist.engine.forget import forget_class
-from mist.engine.state import N_LEAVES, find_cell, leaf_cells
+from mist.engine.state import N_LEAVES, N_NODES, find_cell, leaf_cells
 from mist.persistence.validate import check_state
 
 MODELS = {
@@ -40,6 +40,20 @@ def mass(model, label):
     return cells.mass[own].sum()
 
 
+def masses_of(model, label):
+    """Mass of a class below each node, by node; leaves with masses of their parent count none."""
+    tree, out = model._state.tree, {}
+    for node in reversed(range(int(tree.counters[N_NODES]))):
+        leaf = int(tree.nodes.leaf[node])
+        if leaf >= 0:
+            cell = find_cell(tree, leaf, model._labels.codes[label])
+            counted = cell >= 0 and not tree.leaves.prior_only[leaf]
+            out[node] = float(tree.cells.mass[cell]) if counted else 0.0
+        else:
+            out[node] = out[int(tree.nodes.left[node])] + out[int(tree.nodes.right[node])]
+    return np.array([out[node] for node in range(len(out))])
+
+
 @pytest.mark.parametrize("prior", ["counts", "balanced"])
 @pytest.mark.parametrize("holes", [0.0, 0.1])
 def test_a_leaf_that_never_learnt_the_class(prior, holes):
@@ -63,7 +77,13 @@ def test_every_kind_of_leaf(name, holes):
     model = MistClassifier(**{**EAGER, **MODELS[name]}).partial_fit(X, y)
     assert model.n_leaves_ > 1
     before = {label: mass(model, label) for label in range(4)}
+    below = masses_of(model, 2)
+    nodes = model._state.tree.nodes.mass[: len(below)].copy()
     forget(model, 2)
+    # The mass of the root is the weight of all rows.
+    below[0] = 0.0
+    lowered = np.maximum(nodes - below + masses_of(model, 2) * (below > 0.0), 0.0)
+    np.testing.assert_allclose(model._state.tree.nodes.mass[: len(nodes)], lowered)
     tree, code = model._state.tree, model._labels.codes[2]
     for leaf in range(int(tree.counters[N_LEAVES])):
         if find_cell(tree, leaf, code) >= 0:
@@ -139,3 +159,21 @@ def test_a_class_that_was_never_learnt_here():
     forget(model, 1)
     assert np.array_equal(model.predict_proba(X), first)
     assert not np.array_equal(first, shares)
+
+
+def test_a_missing_value_follows_the_side_that_is_heavier_without_the_class():
+    rng = np.random.default_rng(0)
+    y = rng.permutation(np.repeat([0, 1, 2], [600, 60, 200]))
+    X = rng.normal(np.array([[0.0, 0.0], [0.0, 6.0], [9.0, 3.0]])[y], 1.0)
+    options = {"split_test": "schedule", "rows_per_split": 300, "max_leaves": 2, "adapt": None}
+    model = MistClassifier("gaussian", **options).partial_fit(X, y)
+    left, right = model.apply([[0.0, 0.0], [9.0, 0.0]])
+    assert (model.tree_.feature[0], left != right) == (0, True)
+    unknown = [[np.nan, 3.0]]
+    assert model.apply(unknown) == left
+    forget(model, 0)
+    assert model.apply(unknown) == right
+    assert model.predict(unknown) == 2
+    masses = model._state.tree.nodes.mass[[left, right]]
+    assert masses == pytest.approx([mass(model, 1), mass(model, 2)], abs=1.0)
+    assert model.to_frame().set_index("node").loc[[left, right], "mass"].tolist() == masses.tolist()

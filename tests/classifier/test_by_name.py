@@ -153,3 +153,23 @@ def test_a_name_that_comes_twice_is_refused():
     frame = pd.DataFrame([[1.0, 2.0]], columns=["a", "a"])
     with pytest.raises(ValueError, match="two columns named 'a'"):
         paper_tree().learn_many(frame, [0])
+
+
+def devices(seed, kinds):
+    """Rows of devices: a voltage that tells nothing, and one sensor for each kind of device."""
+    rng = np.random.default_rng(seed)
+    codes = rng.integers(kinds, size=400)
+    table = {"volt": rng.normal(5.0, 1.0, 400)}
+    for kind in range(kinds):
+        own = np.where(codes == kind, rng.normal(20.0 + 300.0 * kind, 2.0, 400), np.nan)
+        table[f"sensor{kind}"] = own
+    return table, codes
+
+
+@pytest.mark.parametrize("leaf", ["gaussian", "sketch", "full", "mixture"])
+@pytest.mark.parametrize("kinds", [2, 3])
+def test_a_class_that_never_reports_a_column_does_not_take_the_rows_that_do(leaf, kinds):
+    model = MistClassifier(leaf, adapt=None).learn_many(*devices(0, kinds))
+    table, codes = devices(1, kinds)
+    # A value within its expected distance speaks for its class: 68 % of the rows, not of 2 classes.
+    assert np.mean(model.predict_many(table) == codes) > 0.5

@@ -172,8 +172,8 @@ def test_a_class_without_a_value_in_a_column():
     known = X[y == 1, 0]
     sigma = known.std()  # of all learnt values
     p = model.predict_proba([[0.4, NAN]])[0]
-    # Nothing is known of class 0: the density of the running Gaussian at its centre.
-    odds = -0.5 * math.log(2.0 * math.pi) - empirical_term(known, 0.4, sigma)
+    # Nothing is known of class 0: the running Gaussian at the squared distance that it expects.
+    odds = -0.5 * (math.log(2.0 * math.pi) + 1.0) - empirical_term(known, 0.4, sigma)
     assert math.log(p[0] / p[1]) == pytest.approx(odds)
 
 

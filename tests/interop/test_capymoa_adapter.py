@@ -4,6 +4,7 @@ CapyMOA's own battery is ``tests/test_classifiers.py`` of its repository, which 
 What it asks of a learner is asked here.
 """
 
+import copy
 import inspect
 import os
 import re
@@ -91,6 +92,25 @@ def test_what_capymoa_asks_of_a_classifier(make, tmp_path):
         np.testing.assert_array_equal(loaded.predict_proba(one), learner.predict_proba(one))
     loaded.train(instance)
     assert loaded.predict(instance) in range(4)
+
+
+@EACH
+@pytest.mark.parametrize("how", [copy.copy, copy.deepcopy])
+def test_a_copy_and_its_learner_share_nothing(make, how):
+    X, y = blobs()
+    stream = numbers(X, y)
+    learner = make(stream.get_schema())
+    for _, instance in zip(range(200), stream, strict=False):
+        learner.train(instance)
+    other = how(learner)
+    assert other.schema is learner.schema
+    before = learner.predict_proba(instance)
+    np.testing.assert_array_equal(other.predict_proba(instance), before)
+    wrong = LabeledInstance.from_array(learner.schema, instance.x, (instance.y_index + 1) % 4)
+    for _ in range(200):
+        other.train(wrong)
+    np.testing.assert_array_equal(learner.predict_proba(instance), before)
+    assert not np.array_equal(other.predict_proba(instance), before)
 
 
 # --- constructors -------------------------------------------------------------------------------

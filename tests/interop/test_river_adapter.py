@@ -353,3 +353,13 @@ def test_changes_are_those_of_the_model():
         model.learn_one({"a": float(rng.normal(9.0 * (i % 2) + far))}, "xy"[i % 2])
     assert ("class moved", "y") in [(change.kind, change.label) for change in model.changes_]
     assert model.changes_ == model.model.changes_
+
+
+def test_classes_are_renamed_and_dropped():
+    model = MistClassifier(leaf="gaussian", adapt=None)
+    for x, y in [(0.0, "pump"), (0.2, "pmup"), (9.0, "fan"), (8.8, "fan"), (20.0, "test")]:
+        model.learn_one({"size": x}, y)
+    model.rename_class("pmup", "pump")
+    model.drop_class("test")
+    assert set(model.predict_proba_one({"size": 0.1})) == {"fan", "pump"}
+    assert model.predict_one({"size": 0.1}) == "pump"

@@ -3,6 +3,8 @@
 import pickle
 import subprocess
 import sys
+from enum import Enum
+from pathlib import PurePosixPath
 
 import numpy as np
 import pytest
@@ -286,3 +288,36 @@ def test_fit_forgets_what_was_learnt_before():
     encoder = StreamEncoder().fit([["a", 1.0, 2.0]]).fit([["b"]])
     assert names(encoder) == ["x0=b"]
     assert encoder.n_features_in_ == 1
+
+
+class Odd:
+    pass
+
+
+@pytest.mark.parametrize(
+    "cell", [b"red", bytearray(b"red"), ["red"], ("red",), {"hue": "red"}, {"red"}, Odd(), Odd, len]
+)
+def test_cells_that_are_neither_numbers_nor_texts_are_refused(cell):
+    encoder = StreamEncoder().learn_one({"size": 1.0, "hue": "red"})
+    places = [("hue", lambda: encoder.learn_one({"size": 1.0, "hue": cell}))]
+    places.append(("hue", lambda: encoder.transform_many({"size": [1.0], "hue": [cell]})))
+    rows = np.empty((1, 2), dtype=object)
+    rows[0] = [1.0, None]
+    rows[0, 1] = cell
+    places.append((1, lambda: StreamEncoder().partial_fit(rows)))
+    for name, call in places:
+        with pytest.raises(TypeError, match=f"column {name!r} holds .* at row 0"):
+            call()
+    assert encoder.get_feature_names_out().tolist() == ["size", "hue=red"]
+
+
+def test_cells_of_other_types_with_a_text_are_texts():
+    hue = Enum("Hue", "RED BLUE")
+    rows = {"hue": [hue.RED, hue.BLUE], "file": [PurePosixPath("a"), PurePosixPath("b")]}
+    encoder = StreamEncoder().learn_many(rows)
+    assert encoder.get_feature_names_out().tolist() == [
+        "hue=Hue.RED",
+        "hue=Hue.BLUE",
+        "file=a",
+        "file=b",
+    ]

@@ -332,3 +332,28 @@ def test_three_cells_of_a_new_text_cost_nothing():
         hits[text] = np.mean(answers == y[400:])
     assert hits["new"] > 0.85
     assert abs(hits["new"] - hits[None]) <= 0.01
+
+
+@pytest.mark.parametrize("model", [paper_tree(), MistForest(paper_tree(), n_trees=1, adapt=None)])
+def test_classes_are_renamed_and_dropped(model):
+    wrong = np.where(np.arange(len(Y)) % 9 == 0, "kat", Y)
+    line = StreamPipeline(model=model).learn_many(X, np.where(Y == "cat", wrong, Y))
+    assert line.classes_.tolist() == ["cat", "cow", "kat", "sheep"]
+    assert line.rename_class("kat", "cat") is line
+    assert line.drop_class("sheep") is line
+    assert line.classes_.tolist() == ["cat", "cow"]
+    assert line.encoder_.get_feature_names_out().tolist()[0] == "size"
+    kept = TEST_Y != "sheep"
+    assert np.mean(line.predict_many(part(kept, TEST)) == TEST_Y[kept]) > 0.95
+    line.learn_many(X, Y)
+    assert line.classes_.tolist() == ["cat", "cow", "sheep"]
+    with pytest.raises(ValueError, match="no class has the label 'kat'"):
+        line.drop_class("kat")
+
+
+def test_classes_of_other_models_keep_their_names():
+    with pytest.raises(NotFittedError):
+        StreamPipeline().rename_class("a", "b")
+    line = StreamPipeline(model=NCM()).fit([[0.0], [1.0]], ["a", "b"])
+    with pytest.raises(TypeError, match="NCM has no drop_class: use MistClassifier or MistForest"):
+        line.drop_class("a")

@@ -167,11 +167,10 @@ class Expectation(LaidOut):
 
     def drop_code(self, code: int) -> None:
         """Drop a class; the one with the last code gets its code."""
-        if code < self.n_codes:
-            self.state = self.state._replace(
-                labels=label_memory.drop_code(self.state.labels, code),
-                recent=recent_gaussians.drop_code(self.state.recent, code),
-            )
+        self.state = self.state._replace(
+            labels=label_memory.drop_code(self.state.labels, code),
+            recent=recent_gaussians.drop_code(self.state.recent, code),
+        )
 
     def merge(self, other: Expectation, codes: Array) -> None:
         """Add what another model's has learnt, whose class codes are mapped.

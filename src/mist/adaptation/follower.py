@@ -193,8 +193,7 @@ class Follower(LaidOut):
 
     def join_class(self, old: int, new: int, state: State) -> None:
         """Add the rows of a class to those of another one, after the tree has."""
-        if max(old, new) >= len(self.moved.read):
-            return
+        self.reserve_codes(1 + max(old, new))
         if state.conformity is not None:
             moved_classes.start_over(self.moved, state.conformity, new)
         common_shift.join_class(self.common, old, new)
@@ -203,11 +202,11 @@ class Follower(LaidOut):
 
     def drop_code(self, code: int, last: int) -> None:
         """Drop a class, whose code the class with the last code gets."""
-        if len(self.moved.read) == last + 1:
-            self.moved = moved_classes.drop_code(self.moved, code)
-            self.common = common_shift.drop_code(self.common, code)
-            if self.expectation is not None:
-                self.expectation.drop_code(code)
+        self.reserve_codes(1 + last)
+        self.moved = moved_classes.drop_code(self.moved, code)
+        self.common = common_shift.drop_code(self.common, code)
+        if self.expectation is not None:
+            self.expectation.drop_code(code)
         self.changes = [
             change._replace(label=code) if change.label == last else change
             for change in self.changes

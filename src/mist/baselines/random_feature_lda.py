@@ -176,6 +176,15 @@ def learn_features(
         dsyrk(1.0, features.T, beta=1.0, c=state.scatter.T, lower=1, overwrite_c=1)
 
 
+def add_class(state: RandomFeatureLDAState, code: int, more: float, mean: Array) -> None:
+    """Add rows of a weight and mean to a class, and to the scatter what their mean adds to it."""
+    before = state.mass[code]
+    deviation = mean - state.means[code]
+    state.mass[code] = before + more
+    state.means[code] += deviation * (more / (before + more))
+    state.scatter[:] += np.triu(np.outer(deviation, deviation) * (before * more / (before + more)))
+
+
 def growth_weights(due: float, total: float) -> tuple[list[float], float]:
     """Return the weights up to a total at which growth requires a solve, and the next one."""
     reached = []
@@ -421,15 +430,9 @@ class RandomFeatureLDA(WeightedStreamClassifier):
         state = self._state = self._grown(mine, len(self._labels.ranks))
         total = state.progress[0]
         for theirs_code, code in enumerate(self._labels.encode(labels)):
-            before, more = state.mass[code], theirs.mass[theirs_code]
-            if before == 0.0:
+            if state.mass[code] == 0.0:
                 state.born[code] = total
-            deviation = theirs.means[theirs_code] - state.means[code]
-            state.mass[code] = before + more
-            state.means[code] += deviation * (more / (before + more))
-            state.scatter[:] += np.triu(
-                np.outer(deviation, deviation) * (before * more / (before + more))
-            )
+            add_class(state, code, theirs.mass[theirs_code], theirs.means[theirs_code])
         state.scatter[:] += np.triu(theirs.scatter)
         state.progress[0] = total + theirs.progress[0]
         state.progress[1] = growth_weights(state.progress[1], state.progress[0])[1]

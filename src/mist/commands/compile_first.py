@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from rich.console import Console
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from time import perf_counter
 
 from mist import evaluation
+from mist.commands.screen import Screen
+from mist.engine.compilations import watching
 from mist.presets import Preset, make_model
 
-__all__ = ["warm_up"]
+__all__ = ["reporting", "warm_up"]
 
 
 def warm_up(
@@ -26,7 +28,32 @@ def warm_up(
     missing : bool, default=False
         Whether the rows have missing values, which need other kernels.
     """
-    with Console(stderr=True).status("compiling (once; later starts are quick)"):
+    with reporting():
         for name in names:
             model = make_model(name, seed=0, categorical_features=[1] if categorical else None)
             evaluation.warm_up(model, n_features=2, missing=missing)
+
+
+@contextmanager
+def reporting() -> Iterator[None]:
+    """Print on standard error that code is being compiled, if it is, and how long it took."""
+    console = Screen(stderr=True)
+    status = console.status("compiling")  # shown in terminals only
+    times: list[float] = []  # of the first start, and of each end
+
+    def begun(name: str) -> None:
+        if not times:
+            times.append(perf_counter())
+            console.print(
+                "mist: compiling for this kind of data, once on this machine ...",
+                soft_wrap=True,
+            )
+            status.start()
+
+    try:
+        with watching(begun, lambda name, seconds: times.append(perf_counter())):
+            yield
+    finally:
+        status.stop()
+    if times:
+        console.print(f"mist: compiled in {times[-1] - times[0]:.0f} s", soft_wrap=True)

@@ -15,6 +15,7 @@ from typing import Any, TextIO
 import numpy as np
 
 from mist.commands.checkpoint import load_run
+from mist.commands.compile_first import reporting
 from mist.commands.output import check_output
 from mist.commands.screen import Screen
 from mist.commands.stopping import stopping
@@ -75,7 +76,9 @@ def predict(options: PredictOptions) -> None:
         writer.writerow(["row", "label", "prediction", "probability"])
         for chunk in chunks:
             if len(chunk.y):
-                labels, (predictions, shares) = chunk.labels(), _answer(model, chunk)
+                with reporting():
+                    predictions, shares = _answer(model, chunk)
+                labels = chunk.labels()
                 writer.writerows(zip(chunk.places(), labels, predictions, shares, strict=True))
                 done += len(labels)
                 labelled += sum(label != "" for label in labels)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from shlex import quote
 from time import perf_counter
@@ -27,6 +28,7 @@ from mist.commands.output import (
 from mist.commands.predictions import Predictions, open_predictions
 from mist.commands.prequential_run import Recorder
 from mist.commands.records import count_rows
+from mist.commands.renames import parse_renames, rename_classes
 from mist.commands.screen import Screen
 from mist.commands.session import Session
 from mist.commands.stopping import stopping
@@ -72,6 +74,7 @@ class RunOptions:
     missing: Sequence[str] | None = None
     decimal: str | None = None
     hashed: Sequence[str] = ()
+    renames: Sequence[str] = ()
     unlabelled: str | None = None
     predictions: Path | None = None
     events: Path | None = None
@@ -81,6 +84,11 @@ class RunOptions:
     every: int = 100_000
     skip_learnt: bool = False
     seed: int = 42
+
+    @property
+    def renamed(self) -> dict[str, str]:
+        """Labels that are read as others."""
+        return parse_renames(self.renames)
 
     @property
     def live(self) -> bool:
@@ -112,6 +120,7 @@ def run(options: RunOptions) -> None:
     # In a stream columns appear later, and earlier rows lack them.
     warm_up(names, categorical=bool(table.categorical), missing=options.live)
     fault: TableError | None = None
+    continued = options.checkpoint is not None and options.checkpoint.exists()
     if isinstance(table, LiveTable) or options.order == "file":
         run_over = _Run(options, names, table, console)
         fault = run_over.go()
@@ -119,6 +128,7 @@ def run(options: RunOptions) -> None:
     else:
         section, models = _by_class(options, names, table, console)
     print_summary(console, [section])
+    _report_unmet(table, options.renamed, continued)
     if found := summary(section.results):
         console.print(found, soft_wrap=True)
     if options.predictions is not None:
@@ -145,6 +155,13 @@ def run(options: RunOptions) -> None:
         raise fault
 
 
+def _report_unmet(table: Table | LiveTable, renames: Mapping[str, str], continued: bool) -> None:
+    """Note labels to rename that no row had; earlier runs may have read them."""
+    for old in () if continued else sorted(table.unmet):
+        text = f"note: no row has the label {old!r} (--rename {old}={renames[old]})"
+        Screen(stderr=True).print(text, soft_wrap=True)
+
+
 def _name_columns(model: Any, names: Sequence[str]) -> None:
     """Add column names to a model that learnt arrays, so that a loaded model has them."""
     for part in (model, *getattr(model, "trees_", ())):
@@ -152,7 +169,8 @@ def _name_columns(model: Any, names: Sequence[str]) -> None:
 
 
 def _check(options: RunOptions, names: Sequence[str]) -> None:
-    """Refuse incompatible options, and files that cannot be written."""
+    """Refuse incompatible or invalid options, and files that cannot be written."""
+    _ = options.renamed
     if options.live and options.order != "file":
         raise ValueError(f"--order {options.order} needs all rows at once: save them to a file")
     if options.unlabelled == "predict" and options.order != "file":
@@ -192,6 +210,7 @@ def _open(options: RunOptions, console: Console) -> Table:
             decimal=options.decimal,
             separator=options.separator,
             hashed=options.hashed,
+            renamed=options.renamed,
             unlabelled=options.unlabelled == "predict",
             on_scan=lambda share: progress.update(task, completed=share, visible=True),
         )
@@ -229,6 +248,7 @@ def _open_live(options: RunOptions) -> LiveTable:
         decimal=options.decimal,
         separator=options.separator,
         hashed=options.hashed,
+        renamed=options.renamed,
     )
 
 
@@ -264,6 +284,15 @@ class _Run:
                 "(delete it to start again)",
                 markup=False,
                 soft_wrap=True,
+            )
+            self._rename_classes(options.renamed)
+
+    def _rename_classes(self, renames: Mapping[str, str]) -> None:
+        """Rename or join classes that the models have learnt before."""
+        found = [rename_classes(model, renames) for model in self.session.models.values()]
+        for old in dict.fromkeys(chain.from_iterable(found)):
+            self._console.print(
+                f"The class {old} of the checkpoint is {renames[old]} now", soft_wrap=True
             )
 
     def go(self) -> TableError | None:

@@ -4,6 +4,7 @@ Each module imports only modules above it in this table.
 
 ======================  =============================================================
 ``numba_linking``       functions that are compiled for inlining only
+``compilations``        when functions are compiled, for the log and for commands
 ``compiled``            how functions are compiled, and when compiled code is too old
 ``handle``              a state in memory, passed to compiled code as an address
 ``records``             structured arrays whose fields are attributes

@@ -19,7 +19,10 @@ from typing import Any
 
 from numba import config, njit
 
+from mist.engine.compilations import log_compilations
 from mist.engine.numba_linking import InlineOnlyCompiler
+
+log_compilations()
 
 OVERLOADED: Any = {"error_model": "numpy", "forceinline": True, "_nrt": False}
 """Options of overloads that are compiled like `inlined` functions."""

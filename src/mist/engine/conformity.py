@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mist.engine.arrays import grown
-from mist.engine.capacity import next_size
+from mist.engine.capacity import next_size, reserve_codes
 from mist.engine.compiled import exact, inlined
 from mist.engine.state import N_CELLS, State
 
@@ -51,10 +51,13 @@ def new_conformity() -> Conformity:
 
 
 def reserve_classes(state: State, n_codes: int) -> None:
-    """Reserve so many classes."""
+    """Reserve so many classes in all that is kept by class code."""
+    if state.options.balanced:
+        reserve_codes(state, n_codes)
     conformity = state.conformity
-    n = next_size(len(conformity.held), n_codes)
-    state.conformity = Conformity(*(grown(array, n) for array in conformity))
+    if conformity is not None and n_codes > len(conformity.held):
+        n = next_size(len(conformity.held), n_codes)
+        state.conformity = Conformity(*(grown(array, n) for array in conformity))
 
 
 @exact

@@ -6,14 +6,13 @@ It is the reverse of inheritance: the statistics of each class are merged, so no
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import fields
 from typing import Any
 
 import numpy as np
 
 from mist.engine.capacity import reserve_observed
 from mist.engine.conformity import count_masses
-from mist.engine.fork import bare
+from mist.engine.fork import bare, take_place
 from mist.engine.growth import Split
 from mist.engine.leaf_copy import copy_leaf
 from mist.engine.leafmodel import kind_of
@@ -65,8 +64,8 @@ def useless_splits(state: State) -> list[int]:
     return _from_below(state, useless)
 
 
-def splits_of_one(state: State, code: int) -> list[int]:
-    """Nodes with a side that holds one class alone, and nothing but leaves below.
+def splits_of_one(state: State, code: int, *, subtrees: bool = False) -> list[int]:
+    """Nodes with a side that holds one class alone.
 
     Parameters
     ----------
@@ -74,38 +73,64 @@ def splits_of_one(state: State, code: int) -> list[int]:
         The model.
     code : int
         Code of the class.
+    subtrees : bool, default=False
+        Whether the other side may be a subtree, or a leaf with masses of its parent. If not, nodes
+        have nothing but leaves below.
 
     Returns
     -------
     list of int
         Inner nodes, none of them below another one.
     """
-    return _from_below(state, lambda left, right: {code} in (set(left), set(right)))
+
+    def useless(left: _Masses, right: _Masses) -> bool:
+        return {code} in (set(left), set(right))
+
+    return _from_below(state, useless, subtrees=subtrees)
 
 
-def _from_below(state: State, useless: Callable[[_Masses, _Masses], bool]) -> list[int]:
-    """Nodes to cut back, if a split is judged once both its sides are leaves or to become leaves.
+def _from_below(
+    state: State, useless: Callable[[_Masses, _Masses], bool], *, subtrees: bool = False
+) -> list[int]:
+    """Nodes to cut back, judged from the leaves up.
 
-    ``useless`` judges it by the class masses of its sides, by class code.
+    ``useless`` judges a split by the class masses of its sides, by class code. Without
+    ``subtrees`` a split is judged only if both its sides are leaves or to become leaves.
     """
     tree, nodes = state.tree, state.tree.nodes
-    leaflike: dict[int, _Masses] = {}
-    found: list[int] = []
+    held: dict[int, _Masses] = {}
+    leaflike: set[int] = set()
+    found: set[int] = set()
     # Children have larger numbers than their parents.
     for node in reversed(range(int(tree.counters[N_NODES]))):
         leaf = int(nodes.leaf[node])
         if leaf >= 0:
+            cells = leaf_cells(tree, leaf)
+            codes, masses = tree.cells.code[cells].tolist(), tree.cells.mass[cells].tolist()
+            held[node] = dict(zip(codes, masses, strict=True))
             # A prior-only leaf has masses of its parent, not of its side.
             if not tree.leaves.prior_only[leaf]:
-                cells = leaf_cells(tree, leaf)
-                codes, masses = tree.cells.code[cells].tolist(), tree.cells.mass[cells].tolist()
-                leaflike[node] = dict(zip(codes, masses, strict=True))
+                leaflike.add(node)
             continue
-        left, right = int(nodes.left[node]), int(nodes.right[node])
-        if left in leaflike and right in leaflike and useless(leaflike[left], leaflike[right]):
-            leaflike[node] = _sum(leaflike[left], leaflike[right])
-            found = [node, *(other for other in found if other not in (left, right))]
-    return found
+        sides = int(nodes.left[node]), int(nodes.right[node])
+        left, right = held[sides[0]], held[sides[1]]
+        held[node] = _sum(left, right)
+        if (subtrees or leaflike.issuperset(sides)) and useless(left, right):
+            leaflike.add(node)
+            found.add(node)
+    return _topmost(nodes, found)
+
+
+def _topmost(nodes: Any, found: set[int]) -> list[int]:
+    """Those of some inner nodes that are not below another one."""
+    below: set[int] = set()
+    out = []
+    for node in np.flatnonzero(nodes.feature >= 0).tolist():
+        if node in found and node not in below:
+            out.append(node)
+        if node in found or node in below:
+            below.update((int(nodes.left[node]), int(nodes.right[node])))
+    return out
 
 
 def _sum(left: _Masses, right: _Masses) -> _Masses:
@@ -169,8 +194,7 @@ def cut_back(state: State, cut: list[int]) -> Array:
             if taken[leaf_of[leaf]] == 1
         }
         out.conformity, out.screen = state.conformity, state.screen
-        for part in fields(State):
-            setattr(state, part.name, getattr(out, part.name))
+        take_place(state, out)
         if state.conformity is not None:
             count_masses(state.tree, state.conformity.held)
     return number

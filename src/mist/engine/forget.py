@@ -9,7 +9,15 @@ import numpy as np
 from mist.engine.conformity import count_masses
 from mist.engine.inheritance import give_back
 from mist.engine.leafmodel import kind_of
-from mist.engine.state import M2, N_LEAVES, State, detach_cell, find_cell, leaf_cells
+from mist.engine.state import (
+    M2,
+    N_LEAVES,
+    N_NODES,
+    State,
+    detach_cell,
+    find_cell,
+    leaf_cells,
+)
 
 Array = np.ndarray[Any, Any]
 
@@ -28,31 +36,50 @@ def forget_class(state: State, code: int) -> None:
     """
     tree = state.tree
     with state.changing():
-        empty_leaves(state, code)
+        _empty_leaves(state, code)
         if state.options.balanced:
             held = np.zeros(len(tree.totals))
             count_masses(tree, held)
             tree.totals[code] = held[code]
         if state.conformity is not None:
+            for array in state.conformity:
+                array[code] = 0
             count_masses(tree, state.conformity.held)
-            state.conformity.seen[code] = 0.0
-            state.conformity.scored[code] = 0
-            state.conformity.weights[code] = 0.0
         for batch in state.candidate_splits.values():
             for candidate in batch.candidates:
-                empty_leaves(candidate.state, code)
+                _empty_leaves(candidate.state, code)
                 totals = candidate.state.tree.totals[code : code + 1]
                 totals[:] = tree.totals[code : code + 1]
 
 
-def empty_leaves(state: State, code: int) -> None:
-    """Remove the cells of a class from all leaves with other classes."""
+def _empty_leaves(state: State, code: int) -> None:
+    """Remove the cells of a class from all leaves with other classes, and their mass from nodes."""
     tree = state.tree
+    lost = np.zeros(int(tree.counters[N_NODES]))
     with state.changing():
         for leaf in range(int(tree.counters[N_LEAVES])):
             cell = int(find_cell(tree, leaf, code))
             if cell >= 0 and tree.leaves.n_cells[leaf] > 1:
+                # A prior-only leaf has masses of its parent, which its node does not count.
+                if not tree.leaves.prior_only[leaf]:
+                    lost[tree.leaves.node[leaf]] = tree.cells.mass[cell]
                 remove_cell(state, leaf, cell)
+        _lower_nodes(tree, lost)
+
+
+def _lower_nodes(tree: Any, lost: Array) -> None:
+    """Take from the mass of each node but the root what the leaves below have lost.
+
+    A missing value follows the heavier child. The mass of the root is the weight of all rows,
+    which the scale of the columns depends on.
+    """
+    nodes = tree.nodes
+    # Children have larger numbers than their parents.
+    for node in reversed(range(len(lost))):
+        if nodes.feature[node] >= 0:
+            lost[node] = lost[nodes.left[node]] + lost[nodes.right[node]]
+    masses = nodes.mass[1 : len(lost)]
+    np.maximum(masses - lost[1:], 0.0, out=masses)
 
 
 def remove_cell(state: State, leaf: int, cell: int) -> None:

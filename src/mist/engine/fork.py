@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -95,3 +96,9 @@ def bare(state: State, options: Options, nodes: Any = None) -> State:
         out.conformity = new_conformity()
         reserve_classes(out, len(state.conformity.held))
     return out
+
+
+def take_place(state: State, other: State) -> None:
+    """Let a state hold the arrays of another one, which is not used any more."""
+    for part in fields(State):
+        setattr(state, part.name, getattr(other, part.name))

@@ -421,15 +421,15 @@ def log_density(gaussians, factor, constant, g, X, i, n_numeric, space):
     """Log density of a row that may have missing values, under a Gaussian that may lack columns.
 
     A column in which the Gaussian never had a value counts with the variance in ``space.row[3]``
-    and no deviation. Parameters as in the module docstring; ``constant`` is the log density at the
-    mean, all binary columns 0.
+    and the squared deviation that this variance expects. Parameters as in the module docstring;
+    ``constant`` is the log density at the mean, all binary columns 0.
     """
     away, logs, _ = marginal(factor, gaussians.mean, g, X, i, n_numeric, space)
     score = constant - logs - 0.5 * away
     units = space.row[3]
     for j in range(n_numeric):
         if factor[g, _at(j, j)] == 0.0 and X[i, j] == X[i, j] and units[j] > 0.0:
-            score -= 0.5 * math.log(units[j])
+            score -= 0.5 * (math.log(units[j]) + 1.0)
     for j in range(n_numeric, X.shape[1]):
         odds = gaussians.odds[g, j - n_numeric]
         # A missing value has no term. `constant` has the one of a 0, -log(1 + exp(odds)): undo it.

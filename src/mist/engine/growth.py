@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mist.engine import candidate_splits, thresholds
-from mist.engine.capacity import reserve_codes, reserve_observed
+from mist.engine.capacity import reserve_observed
 from mist.engine.conformity import count_masses, reserve_classes
 from mist.engine.confseq import leaf_radius, noise
 from mist.engine.criterion import best_splits, most_gain, radius, squared_scale
@@ -113,10 +113,7 @@ def learn(
         ``made``, or a new list: the splits of this call, features in internal order.
     """
     splits = [] if made is None else made
-    if state.options.balanced:
-        reserve_codes(state, len(ranks))
-    if state.conformity is not None:
-        reserve_classes(state, len(ranks))
+    reserve_classes(state, len(ranks))
     screen = _screen_params(state, rule)
     # Set only if it differs: a part that is set costs a new handle.
     if screen != state.screen:

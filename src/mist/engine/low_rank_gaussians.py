@@ -631,8 +631,8 @@ def log_density(pool, common, leaf, g, X, i, work):
     """Log density of a row in a class, up to a constant; -inf where it cannot be computed.
 
     With missing values it is the density of the known ones. A column in which the class never had a
-    value counts with the variance within the classes of the leaf and no deviation. Parameters as in
-    the module docstring.
+    value counts with the variance within the classes of the leaf and the squared deviation that
+    this variance expects. Parameters as in the module docstring.
 
     Returns
     -------
@@ -741,7 +741,7 @@ def _partial(pool, common, leaf, g, X, i, work):
         if not work.left[j] < np.inf:
             score += 0.5 * math.log(common.noise[leaf, j])
             if X[i, j] == X[i, j] and common.variance[leaf, j] > 0.0:
-                score -= 0.5 * math.log(common.variance[leaf, j])
+                score -= 0.5 * (math.log(common.variance[leaf, j]) + 1.0)
     for j in range(a, X.shape[1]):
         odds = pool.odds[g, j - a]
         # A missing value has no term. The constant has that of a 0, -log(1 + exp(odds)): undo it.

@@ -17,7 +17,7 @@ import numpy as np
 
 from mist.engine import kll_merge
 from mist.engine.arrays import per
-from mist.engine.capacity import reserve_cells, reserve_codes, reserve_observed
+from mist.engine.capacity import reserve_cells, reserve_observed
 from mist.engine.conformity import count_masses, merge_scores, reserve_classes
 from mist.engine.fork import bare
 from mist.engine.inheritance import give_back, split_leaf
@@ -68,10 +68,7 @@ def merged(
         ``state``, or a new one with the splits of ``other``. If one of them is a fork, the splits
         of ``state`` stay.
     """
-    if state.options.balanced:
-        reserve_codes(state, n_codes)
-    if state.conformity is not None:
-        reserve_classes(state, n_codes)
+    reserve_classes(state, n_codes)
     n_leaves, others = (int(s.tree.counters[N_LEAVES]) for s in (state, other))
     if others <= n_leaves or state.began is not None or other.began is not None:
         _merge(state, other, codes, inheritance or "gaussian")

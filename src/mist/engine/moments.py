@@ -172,7 +172,8 @@ def _precisions_missing(tree, observed, leaf, cell, n, prior):
             stats[cell, PREC, j] = min(1.0 / variance, SHARPEST) if variance > 0.0 else 0.0
         else:
             # The minus says that the class has no value here: it counts with the variance over all
-            # rows and no deviation. The normaliser takes the absolute value.
+            # rows and the squared deviation that this variance expects. The normaliser takes the
+            # absolute value.
             stats[cell, PREC, j] = max(-1.0 / running, -SHARPEST) if running > 0.0 else 0.0
 
 
@@ -299,7 +300,7 @@ def gaussian_score_missing(cells, stats, observed, cell, X, i, n_numeric):
         prec = stats[cell, PREC, j]
         if X[i, j] == X[i, j]:
             t = X[i, j] - stats[cell, MEAN, j]
-            score -= 0.5 * max(prec, 0.0) * t * t
+            score -= 0.5 * (prec * t * t if prec >= 0.0 else 1.0)
         # A missing value: take its term out of the normaliser, which counts all columns.
         elif prec != 0.0:
             score -= 0.5 * math.log(abs(prec))
@@ -312,9 +313,7 @@ def gaussian_column(prec, mean, x, sigma):
     if prec == 0.0:
         return -0.5 * math.log(2.0 * math.pi)
     value = 0.5 * math.log(abs(prec)) - 0.5 * math.log(2.0 * math.pi) + math.log(sigma)
-    if prec > 0.0:
-        value -= 0.5 * prec * (x - mean) * (x - mean)
-    return value
+    return value - 0.5 * (prec * (x - mean) * (x - mean) if prec > 0.0 else 1.0)
 
 
 def independent(state: State, cell: int, feature: int) -> tuple[Array, Array]:

@@ -7,17 +7,19 @@ from typing import Any
 import numpy as np
 
 from mist.engine.capacity import reserve_cells
-from mist.engine.conformity import Conformity, count_masses, merge_scores
-from mist.engine.cut_back import cut_back
-from mist.engine.forget import empty_leaves, remove_cell
+from mist.engine.conformity import Conformity, merge_scores, reserve_classes
+from mist.engine.cut_back import cut_back, splits_of_one
+from mist.engine.forget import forget_class, remove_cell
+from mist.engine.fork import bare, take_place
 from mist.engine.leaf_copy import one_leaf_state
+from mist.engine.leafmodel import kind_of
 from mist.engine.merge import end_candidates, merge_cell
 from mist.engine.state import (
+    N_CELLS,
     N_LEAVES,
     State,
     append_cells,
     find_cell,
-    leaf_cells,
     rebuild_table,
 )
 
@@ -38,6 +40,7 @@ def join_class(state: State, old: int, new: int) -> None:
         Codes of the class that goes and of the one that stays.
     """
     with state.changing():
+        reserve_classes(state, 1 + max(old, new))
         for leaf in state.candidate_splits:
             end_candidates(state, leaf)
         for leaf in range(int(state.tree.counters[N_LEAVES])):
@@ -48,7 +51,7 @@ def join_class(state: State, old: int, new: int) -> None:
         if state.conformity is not None:
             alone = Conformity(*(array[old : old + 1].copy() for array in state.conformity))
             merge_scores(state.conformity, alone, np.array([new]))
-        _clear(state, old)
+        forget_class(state, old)
 
 
 def _join_in_leaf(state: State, leaf: int, old: int, new: int) -> None:
@@ -67,50 +70,22 @@ def _join_in_leaf(state: State, leaf: int, old: int, new: int) -> None:
     remove_cell(state, leaf, gone)
 
 
-def homes_of(state: State, code: int) -> list[int]:
-    """Parents of the leaves that hold one class alone, none of them below another one.
-
-    Parameters
-    ----------
-    state : State
-        The model.
-    code : int
-        Code of the class.
-
-    Returns
-    -------
-    list of int
-        Inner nodes; empty if no leaf but the root holds the class alone.
-    """
-    tree, nodes = state.tree, state.tree.nodes
-    parent = {}
-    for node in np.flatnonzero(nodes.feature >= 0).tolist():
-        parent[int(nodes.left[node])] = parent[int(nodes.right[node])] = node
-    found = set()
-    for leaf in range(int(tree.counters[N_LEAVES])):
-        alone = tree.cells.code[leaf_cells(tree, leaf)].tolist() == [code]
-        if alone and int(tree.leaves.node[leaf]) in parent:
-            found.add(parent[int(tree.leaves.node[leaf])])
-
-    def is_below(node: int) -> bool:
-        while node in parent:
-            node = parent[node]
-            if node in found:
-                return True
-        return False
-
-    return [node for node in found if not is_below(node)]
+def holds_only(state: State, code: int) -> bool:
+    """Whether no leaf holds another class than this one."""
+    cells = state.tree.cells[: state.tree.counters[N_CELLS]]
+    return bool((cells.code[cells.leaf >= 0] == code).all())
 
 
 def drop_class(state: State, code: int) -> Array:
     """Remove what the leaves hold of a class.
 
-    A leaf that holds it alone is cut back with its sibling first, as no leaf may be empty.
+    A leaf that holds it alone is cut back with its sibling first, as no leaf may be empty. A tree
+    that holds no other class has learnt nothing afterwards.
 
     Parameters
     ----------
     state : State
-        The model, which has other classes with rows; changed in place.
+        The model; changed in place.
     code : int
         Class code.
 
@@ -121,24 +96,29 @@ def drop_class(state: State, code: int) -> Array:
     """
     number = np.arange(len(state.tree.nodes))
     with state.changing():
+        reserve_classes(state, 1 + code)
+        if holds_only(state, code):
+            _begin_again(state)
+            number[1:] = -1
+            return number
         for leaf in state.candidate_splits:
             end_candidates(state, leaf)
-        while homes := homes_of(state, code):
-            now = cut_back(state, homes)
+        while cut := splits_of_one(state, code, subtrees=True):
+            now = cut_back(state, cut)
             number = np.where(number >= 0, now[np.minimum(number, len(now) - 1)], -1)
-        empty_leaves(state, code)
-        _clear(state, code)
+        forget_class(state, code)
     return number
 
 
-def _clear(state: State, code: int) -> None:
-    """Clear what is kept by class code."""
-    if state.options.balanced:
-        state.tree.totals[code] = 0.0
-    if state.conformity is not None:
-        for array in state.conformity:
-            array[code] = 0
-        count_masses(state.tree, state.conformity.held)
+def _begin_again(state: State) -> None:
+    """Make a tree that has learnt nothing, with one leaf and as many class codes."""
+    root = state.tree.nodes[:1].copy()
+    for name in ("feature", "left", "right"):
+        root[name] = -1
+    root["leaf"] = 0
+    out = bare(state, state.options, root)
+    kind_of(out.model).copy_settings(out, state)
+    take_place(state, out)
 
 
 def move_code(state: State, last: int, code: int) -> None:
@@ -151,8 +131,9 @@ def move_code(state: State, last: int, code: int) -> None:
     last, code : int
         The code that the class had, and its new one.
     """
-    tree = state.tree
     with state.changing():
+        reserve_classes(state, 1 + last)
+        tree = state.tree
         tree.cells.code[(tree.cells.leaf >= 0) & (tree.cells.code == last)] = code
         tree.table[:] = -1
         rebuild_table(tree)

@@ -6,8 +6,9 @@ Needs CapyMOA and Java: ``pip install 'mist-tree[capymoa]'``.
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import deepcopy
 from inspect import Parameter
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import clone
@@ -93,6 +94,16 @@ class EstimatorClassifier(Classifier):
 
     def __str__(self) -> str:
         return type(self.model).__name__
+
+    def __copy__(self) -> Self:
+        # A copy that shared the model would learn with the original. The schema, an object of
+        # Java that never changes, is shared.
+        made = type(self).__new__(type(self))
+        made.__dict__.update(vars(self), model=deepcopy(self.model))
+        return made
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        return self.__copy__()
 
     def train(self, instance: Any) -> None:
         """Learn an instance.

@@ -114,6 +114,14 @@ class _RiverClassifier(base.MiniBatchClassifier):
         new = set(names).difference(self._known)
         return sorted(new, key=lambda name: (str(name), str(type(name)))) if new else []
 
+    def rename_class(self, old: Any, new: Any) -> None:
+        """Give a class another label; see `mist.MistClassifier.rename_class`."""
+        self.model.rename_class(old, new)
+
+    def drop_class(self, label: Any) -> None:
+        """Remove a class and what was learnt of it; see `mist.MistClassifier.drop_class`."""
+        self.model.drop_class(label)
+
     # --- answering --------------------------------------------------------------------------
 
     def predict_one(self, x: Mapping[Any, Any], **kwargs: Any) -> Any:

@@ -226,7 +226,10 @@ class Encoder:
                 raise error
             formats[j] = NumberFormat(*marks)
         targets = Targets(
-            columns[target], as_texts=columns[target].name in text_columns, unlabelled=unlabelled
+            columns[target],
+            as_texts=columns[target].name in text_columns,
+            unlabelled=unlabelled,
+            renamed=rules.renamed,
         )
         targets.look(first.columns[target])
         encoder = cls(columns, used, codes, target, targets, rules, formats)
@@ -422,6 +425,11 @@ class Encoder:
             start += width
         y, known = self._targets.read(batch.columns[self._target], batch.rows)
         return Chunk(X, y, names, batch.rows, batch.fraction, known, batch.file)
+
+    @property
+    def unmet(self) -> set[str]:
+        """Labels to rename that have not come so far."""
+        return self._targets.unmet
 
     def _open(self) -> list[int]:
         hashed = self._rules.hashed

@@ -105,6 +105,11 @@ class LiveTable:
         """Columns of texts so far in which NA is taken as missing."""
         return () if self._encoder is None else tuple(self._encoder.doubtful)
 
+    @property
+    def unmet(self) -> set[str]:
+        """Labels to rename that no row has had so far."""
+        return set(self._rules.renamed) if self._targets is None else self._targets.unmet
+
     def chunks(self, size: int, position: Any = None, skip: int = 0) -> Iterator[Chunk]:
         """Yield rows as they arrive, and a chunk without rows when none arrive for a while.
 
@@ -213,6 +218,7 @@ class LiveTable:
             Column(self.target),
             as_texts=self.target in self._text_columns,
             unlabelled=self._unlabelled,
+            renamed=self._rules.renamed,
         )
         self._encoder = GrowingEncoder(
             self._text_columns, {self.target, *self._ignore}, self._rules
@@ -281,6 +287,7 @@ def open_live(
     decimal: str | None = None,
     separator: str | None = None,
     hashed: Collection[str] = (),
+    renamed: Mapping[str, str] | None = None,
 ) -> LiveTable:
     """Open standard input, a pipe or a topic of Kafka as a stream of chunks.
 
@@ -304,7 +311,7 @@ def open_live(
         Columns to leave out.
     unlabelled : bool, default=True
         Whether rows may lack a label; `Chunk.known` then says which have one.
-    missing, decimal, separator, hashed
+    missing, decimal, separator, hashed, renamed
         See `mist.io.open_table`.
 
     Returns
@@ -328,7 +335,7 @@ def open_live(
         ignore=ignore,
         unlabelled=unlabelled,
         limit=limit,
-        rules=CellRules.of(missing, decimal, hashed),
+        rules=CellRules.of(missing, decimal, hashed, renamed),
     )
 
 

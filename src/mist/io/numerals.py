@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from shlex import quote
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -120,11 +121,14 @@ class CellRules(NamedTuple):
         The decimal mark of all columns; None to take it from the first cells of each.
     hashed : frozenset of str
         Columns whose texts are divided into `BUCKETS` groups by their hash.
+    renamed : mapping of str to str
+        Labels that are read as others.
     """
 
     missing: frozenset[str] = MISSING
     decimal: str | None = None
     hashed: frozenset[str] = frozenset()
+    renamed: Mapping[str, str] = MappingProxyType({})
 
     @classmethod
     def of(
@@ -132,6 +136,7 @@ class CellRules(NamedTuple):
         missing: Sequence[str] | None = None,
         decimal: str | None = None,
         hashed: Iterable[str] = (),
+        renamed: Mapping[str, str] | None = None,
     ) -> CellRules:
         """Make rules from options.
 
@@ -143,6 +148,8 @@ class CellRules(NamedTuple):
             The decimal mark.
         hashed : iterable of str
             Columns of texts to hash.
+        renamed : mapping of str to str or None
+            Labels that are read as others.
 
         Returns
         -------
@@ -157,7 +164,7 @@ class CellRules(NamedTuple):
         if decimal not in (None, ".", ","):
             raise TableError(f"the decimal mark must be '.' or ',', not {decimal!r}")
         words = MISSING if missing is None else {"", *(word.strip() for word in missing)}
-        return cls(frozenset(words), decimal, frozenset(hashed))
+        return cls(frozenset(words), decimal, frozenset(hashed), dict(renamed or {}))
 
 
 def rules_as_plain(rules: CellRules, formats: Mapping[str, NumberFormat]) -> dict[str, Any]:

@@ -157,6 +157,11 @@ class Table:
             yield chunk.part(slice(skip, None)) if skip else chunk
             skip = 0
 
+    @property
+    def unmet(self) -> set[str]:
+        """Labels to rename that no row has had so far."""
+        return self._encoder.unmet
+
     settled = True
 
     def position(self) -> Any:
@@ -265,6 +270,7 @@ def open_table(
     decimal: str | None = None,
     separator: str | None = None,
     hashed: Collection[str] = (),
+    renamed: Mapping[str, str] | None = None,
     on_scan: Callable[[float], None] | None = None,
 ) -> Table:
     r"""Open CSV, JSON lines, ARFF, Parquet or NPZ files as a stream of chunks.
@@ -309,6 +315,8 @@ def open_table(
         (any run of spaces and tabs); None to detect it.
     hashed : collection of str, default=()
         Columns whose texts become 64 0/1 columns by their hash.
+    renamed : mapping of str to str or None, default=None
+        Labels that are read as others, such as a word that was typed wrong.
     on_scan : callable or None, default=None
         Called with the share of the file read during a first pass.
 
@@ -339,7 +347,7 @@ def open_table(
     [4] ['dog'] [8.]
     >>> folder.cleanup()
     """
-    rules = CellRules.of(missing, decimal, hashed)
+    rules = CellRules.of(missing, decimal, hashed, renamed)
     source = open_source(
         path,
         header=header,

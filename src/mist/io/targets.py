@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from shlex import quote
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -32,11 +33,15 @@ class Targets:
         Whether labels are always texts.
     unlabelled : bool
         Whether rows may lack a label.
+    renamed : mapping of str to str
+        Labels that are read as others.
 
     Attributes
     ----------
     integers : bool or None
         Whether labels are integers; None before the first label.
+    unmet : set of str
+        Labels to rename that have not come so far.
 
     Examples
     --------
@@ -45,15 +50,27 @@ class Targets:
     (array([3, 0, 5]), array([ True, False,  True]))
     """
 
-    def __init__(self, column: Column, *, as_texts: bool = False, unlabelled: bool = False) -> None:
+    def __init__(
+        self,
+        column: Column,
+        *,
+        as_texts: bool = False,
+        unlabelled: bool = False,
+        renamed: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
         self._column = column
         self._unlabelled = unlabelled
+        self._renamed = renamed
+        self._declared = column.categories
+        if column.categories is not None:
+            self._declared = (*column.categories, *renamed.values())
         self.integers = False if as_texts else None
+        self.unmet = set(renamed)
 
     def look(self, cells: Cells) -> None:
         """Decide from these labels whether labels are integers, unless it was decided before."""
         if self.integers is None:
-            self.integers = self._are_integers(cells)
+            self.integers = self._are_integers(self._rename(cells))
 
     def read(
         self, cells: Cells, rows: NDArray[np.int64]
@@ -80,6 +97,7 @@ class Targets:
             If a label is missing without ``unlabelled``, is not one of the declared labels, or is
             a text among integers, or if labels are numbers with decimals.
         """
+        cells = self._rename(cells)
         self.look(cells)
         integers = self.integers is not False
         if isinstance(cells, np.ndarray) and cells.dtype.kind in "iu" and integers:
@@ -98,12 +116,19 @@ class Targets:
         y = np.array([int(text) for text in texts] if integers else texts)
         return y, None if known.all() else known
 
+    def _rename(self, cells: Cells) -> Cells:
+        if not self._renamed:
+            return cells
+        texts = as_texts(cells)
+        self.unmet.difference_update(texts)
+        return [self._renamed.get(text, text) for text in texts]
+
     def _are_integers(self, cells: Cells) -> bool | None:
         """Whether labels are integers; None without any label."""
         if isinstance(cells, np.ndarray) and cells.dtype.kind in "iu":
             return True
         declared = self._column.categories
-        texts = as_texts(cells) if declared is None else declared
+        texts = as_texts(cells if declared is None else self._rename(declared))
         known = [text for text in texts if text not in NO_LABEL]
         if declared is None and _are_measured(known):
             name = self._column.name
@@ -115,12 +140,12 @@ class Targets:
         return all(_INTEGER.fullmatch(text) for text in known) if known else None
 
     def _is_label(self, text: str) -> bool:
-        declared = self._column.categories is not None and text in self._column.categories
+        declared = self._declared is not None and text in self._declared
         return declared or text not in NO_LABEL
 
     def _check(self, text: str, row: int, integers: bool) -> None:
         where = f"row {row}, column {self._column.name!r}"
-        if self._column.categories is not None and text not in self._column.categories:
+        if self._declared is not None and text not in self._declared:
             raise TableError(f"{where}: unknown category {text!r}")
         if integers and not _INTEGER.fullmatch(text):
             raise TableError(

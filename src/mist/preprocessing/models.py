@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, Self
 
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
-__all__ = ["declare_categorical", "has_learnt", "takes_indicators"]
+from mist.locking import ReadWriteLock
+
+__all__ = ["RelabelledModel", "declare_categorical", "has_learnt", "takes_indicators"]
 
 
 def has_learnt(model: Any) -> bool:
@@ -36,3 +39,57 @@ def takes_indicators(model: Any) -> bool:
     from mist.forest import MistForest
 
     return isinstance(model, MistClassifier | MistForest)
+
+
+class RelabelledModel:
+    """A pipeline that lets its model rename and drop classes."""
+
+    model_: Any
+    _lock: ReadWriteLock
+
+    def rename_class(self, old: Any, new: Any) -> Self:
+        """Give a class of the model another label, or join it with the class that has that label.
+
+        See `MistClassifier.rename_class` for parameters and errors.
+
+        Raises
+        ------
+        TypeError
+            If the model cannot do so.
+
+        Examples
+        --------
+        >>> from mist import MistClassifier
+        >>> from mist.preprocessing import StreamPipeline
+        >>> model = StreamPipeline(model=MistClassifier.paper())
+        >>> model = model.learn_many({"hue": ["red", "blue", "red"]}, ["rose", "iris", "rsoe"])
+        >>> model.rename_class("rsoe", "rose").classes_
+        array(['iris', 'rose'], dtype='<U4')
+        """
+        check_is_fitted(self)
+        self._lock.write(lambda: self._relabelling("rename_class")(old, new))
+        return self
+
+    def drop_class(self, label: Any) -> Self:
+        """Remove a class of the model and what was learnt of it; the encoder stays as it is.
+
+        See `MistClassifier.drop_class` for parameters and errors.
+
+        Raises
+        ------
+        TypeError
+            If the model cannot do so.
+        """
+        check_is_fitted(self)
+        self._lock.write(lambda: self._relabelling("drop_class")(label))
+        return self
+
+    def _relabelling(self, method: str) -> Callable[..., Any]:
+        """Return a method of the model that changes its classes."""
+        model = self.model_
+        if not hasattr(model, method):
+            raise TypeError(
+                f"{type(model).__name__} has no {method}: use MistClassifier or MistForest as model"
+            )
+        change: Callable[..., Any] = getattr(model, method)
+        return change

@@ -13,7 +13,12 @@ from sklearn.utils.validation import check_is_fitted
 from mist.adaptation.changes import Change
 from mist.estimator import Saveable, StreamScorer, take_over, without_trace
 from mist.preprocessing.encoder import StreamEncoder
-from mist.preprocessing.models import declare_categorical, has_learnt, takes_indicators
+from mist.preprocessing.models import (
+    RelabelledModel,
+    declare_categorical,
+    has_learnt,
+    takes_indicators,
+)
 from mist.tables import Array
 
 if TYPE_CHECKING:
@@ -26,7 +31,7 @@ _T = TypeVar("_T")
 _LEARNT = ("encoder_", "model_")
 
 
-class StreamPipeline(StreamScorer, Saveable, BaseEstimator):
+class StreamPipeline(RelabelledModel, StreamScorer, Saveable, BaseEstimator):
     """An encoder followed by a model, for streams with mixed columns.
 
     `sklearn.pipeline.Pipeline` cannot learn batch after batch; this class can. The encoder learns

@@ -117,13 +117,14 @@ def _late_columns(tree, observed, cell, row, n_numeric):
         if stats[cell, PREC, j] != 0.0 or scale[M2, j] == 0.0 or row[0, j] != row[0, j]:
             continue
         weight = tree.nodes.mass[0] if observed is None else observed.scale[j]
-        variance, t = scale[M2, j] / weight, 0.0
+        variance, away = scale[M2, j] / weight, 1.0
         # A class with values has only the floor of the variance; one without any has the variance
-        # over all rows and no deviation from the mean.
+        # over all rows, and the deviation that it expects.
         if observed is None or observed.cell[cell, j] > 0.0:
             variance *= FLOOR
             t = row[0, j] - stats[cell, MEAN, j]
-        total -= 0.5 * math.log(variance) + 0.5 * t * t / variance
+            away = t * t / variance
+        total -= 0.5 * (math.log(variance) + away)
     return total
 
 
