@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from numbers import Integral, Real
 from operator import methodcaller
 from typing import Any, ClassVar, Self, TypeVar
@@ -157,6 +157,10 @@ class MistForest(StreamScorer, Saveable, BaseEstimator):
             None,
         ],
     }
+    _learnt: ClassVar[Sequence[str]] = _LEARNT
+    _tree_settings: ClassVar[Mapping[str, Any]] = FOREST_TREE
+    """Settings of the trees if none are given."""
+
     trees_: list[MistClassifier]
     classes_: Array
     _labels: Labels
@@ -219,7 +223,7 @@ class MistForest(StreamScorer, Saveable, BaseEstimator):
         return self
 
     def _take_place(self, fresh: Self) -> None:
-        take_over(self, fresh, _LEARNT)
+        take_over(self, fresh, self._learnt)
         self._share_lock()
 
     def _share_lock(self) -> None:
@@ -441,14 +445,30 @@ class MistForest(StreamScorer, Saveable, BaseEstimator):
             part = batch.part(rows)
             asked = expectation.asked(part.weights, every)
             with uninterrupted():
-                means = self._learn_after(part, asked, expectation.guesses(part.X, asked))
-                models = np.zeros((1 + len(LIFETIMES), *means.shape))
-                models[0] = means
-                known = part.X, part.codes, part.weights
-                if self._restarted is not None:
-                    self._restarted.learn(*known, self._labels.ranks, models[1:])
-                expectation.learn(*known, asked, self._labels.ranks, models, out[rows], None)
+                self._learn_next(expectation, part, asked, out[rows], None)
         return out
+
+    def _learn_next(
+        self,
+        expectation: Expectation,
+        part: CheckedRows,
+        asked: Array,
+        out: Array,
+        answers: Array | None,
+    ) -> Array:
+        """Predict rows as the next of the stream, and learn them.
+
+        ``asked``, ``out`` and ``answers`` as for `Expectation.learn`. Returns the class
+        probabilities without what is expected of the stream.
+        """
+        means = self._learn_after(part, asked, expectation.guesses(part.X, asked))
+        models = np.zeros((1 + len(LIFETIMES), *means.shape))
+        models[0] = means
+        known = part.X, part.codes, part.weights
+        if self._restarted is not None:
+            self._restarted.learn(*known, self._labels.ranks, models[1:])
+        expectation.learn(*known, asked, self._labels.ranks, models, out, answers)
+        return means
 
     # --- merging ----------------------------------------------------------------------------
 
@@ -619,7 +639,7 @@ class MistForest(StreamScorer, Saveable, BaseEstimator):
 
     def _settings(self) -> dict[str, Any]:
         """Return the parameters that all trees have in common."""
-        tree = MistClassifier(**FOREST_TREE) if self.estimator is None else self.estimator
+        tree = MistClassifier(**self._tree_settings) if self.estimator is None else self.estimator
         settings = {**tree.get_params(deep=False), "max_features": self.max_features}
         settings["adapt"] = None if self.adapt is None else "classes"
         del settings["random_state"]
@@ -875,12 +895,16 @@ class MistForest(StreamScorer, Saveable, BaseEstimator):
             if self._head is not None:
                 shares, trust = self._head.answer(X[rows], *self._places())
                 means = blend(means, shares, self.feature_weight * trust)
-            if next_in_stream and self._expectation is not None and self._restarted is not None:
-                models = np.zeros((1 + len(LIFETIMES), *means.shape))
-                models[0] = means
-                self._restarted.predict(X[rows], self._labels.ranks, models[1:])
-                means = self._expectation.predict(X[rows], self._labels.ranks, models)[1]
-            yield means
+            yield self._expected(X[rows], means) if next_in_stream else means
+
+    def _expected(self, X: Array, means: Array) -> Array:
+        """Class probabilities of rows that may each come next in the stream."""
+        if self._expectation is None or self._restarted is None:
+            return means
+        models = np.zeros((1 + len(LIFETIMES), *means.shape))
+        models[0] = means
+        self._restarted.predict(X, self._labels.ranks, models[1:])
+        return self._expectation.predict(X, self._labels.ranks, models)[1]
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "trees_") and self._n_rows > 0

@@ -1,0 +1,152 @@
+"""Class memories copied, merged, widened, and freed of a class."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mist.engine.arrays import wider
+from mist.engine.class_memory import (
+    N_CELL_NODES,
+    N_CLASS_CELLS,
+    ClassMemory,
+    is_full,
+    n_moments,
+    reserve_codes,
+    variance_at,
+)
+
+Array = np.ndarray[Any, Any]
+
+_BY_CELL = ("cells", "mean", "m2")
+
+
+def trimmed(memory: ClassMemory) -> ClassMemory:
+    """Return a copy without spare capacity."""
+    n_nodes, n_cells = memory.counters.tolist()
+    lengths = {"nodes": n_nodes, **dict.fromkeys(_BY_CELL, n_cells)}
+    arrays = memory._asdict()
+    return ClassMemory(**{name: a[: lengths.get(name, len(a))].copy() for name, a in arrays.items()})
+
+
+def with_columns(memory: ClassMemory, n_numeric: int, n_more: int) -> ClassMemory:
+    """Return a memory with new numeric columns, without a value so far, after the numeric ones.
+
+    Parameters
+    ----------
+    memory : ClassMemory
+        The memory; it is not changed.
+    n_numeric, n_more : int
+        Numeric columns before, and new ones.
+    """
+    nodes, m2 = memory.nodes.copy(), memory.m2
+    nodes.feature[nodes.feature >= n_numeric] += n_more
+    full = is_full(n_numeric)
+    if full and not is_full(n_numeric + n_more):
+        m2 = m2[:, [variance_at(j, full) for j in range(n_numeric)]]
+    short = n_moments(n_numeric + n_more) - m2.shape[1]
+    return memory._replace(
+        nodes=nodes,
+        m2=wider(m2, short, m2.shape[1]),
+        spread=wider(memory.spread, n_more, n_numeric),
+        **{
+            name: wider(getattr(memory, name), n_more, n_numeric, fill=np.nan)
+            for name in ("mean", "centre")
+        },
+    )
+
+
+def without_class(memory: ClassMemory, code: int) -> ClassMemory:
+    """Return a memory that knows nothing of a class; its code stays."""
+    n_nodes, n_cells = memory.counters.tolist()
+    keep_nodes = memory.nodes.code[:n_nodes] != code
+    keep_cells = memory.cells.code[:n_cells] != code
+    memory = memory._replace(
+        nodes=memory.nodes[:n_nodes][keep_nodes],
+        **{name: getattr(memory, name)[:n_cells][keep_cells] for name in _BY_CELL},
+    )
+    node_at, cell_at = np.cumsum(keep_nodes) - 1, np.cumsum(keep_cells) - 1
+    _renumber(memory, node_at, cell_at)
+    memory.roots[code], memory.cuts[code] = -1, 0
+    memory.roots[memory.roots >= 0] = node_at[memory.roots[memory.roots >= 0]]
+    memory.rows[code], memory.weight[code] = 0, 0.0
+    memory.centre[code], memory.spread[code] = np.nan, 0.0
+    memory.counters[N_CELL_NODES] = len(memory.nodes)
+    memory.counters[N_CLASS_CELLS] = len(memory.cells)
+    return memory
+
+
+def _renumber(memory: ClassMemory, node_at: Array, cell_at: Array) -> None:
+    """Give nodes and cells other numbers wherever they are named, except in the roots."""
+    nodes, cells = memory.nodes, memory.cells
+    for names, at in ((nodes.first, node_at), (nodes.parent, node_at), (nodes.cell, cell_at)):
+        names[names >= 0] = at[names[names >= 0]]
+    cells.node[:] = node_at[cells.node]
+
+
+def merged(memory: ClassMemory, other: ClassMemory, codes: Array, n_trees: int) -> ClassMemory:
+    """Return two memories side by side.
+
+    A class that only the other one knows has its trees taken over and goes on learning with them.
+    For a class that both know, the other's trees are added to those that learn.
+
+    Parameters
+    ----------
+    memory, other : ClassMemory
+        Memories with the same columns; neither is changed.
+    codes : ndarray of int64
+        Codes in ``memory`` of the classes of ``other``.
+    n_trees : int
+        Number of trees of a class that learn.
+    """
+    mine, theirs = trimmed(memory), trimmed(other)
+    codes = codes[: len(theirs.rows)]
+    mine = reserve_codes(mine, int(codes.max(initial=-1)) + 1)
+    _renumber(
+        theirs,
+        np.arange(len(theirs.nodes)) + len(mine.nodes),
+        np.arange(len(theirs.cells)) + len(mine.cells),
+    )
+    learnt = np.flatnonzero(theirs.rows[: len(codes)] > 0).tolist()
+    first, n_more = np.zeros(len(theirs.rows), np.int32), theirs.roots.shape[1]
+    for at in learnt:
+        taken = np.flatnonzero(mine.roots[codes[at]] >= 0)
+        first[at] = 0 if not taken.size else -(-(int(taken[-1]) + 1) // n_trees) * n_trees
+    used = mine.roots.shape[1]
+    width = max([used, *(first[learnt] + n_more).tolist()])
+    mine = mine._replace(
+        roots=wider(mine.roots, width - used, used, fill=-1),
+        cuts=wider(mine.cuts, width - used, used),
+    )
+    for at in learnt:
+        there = slice(first[at], first[at] + n_more)
+        roots = theirs.roots[at]
+        mine.roots[codes[at], there] = np.where(roots >= 0, roots + len(mine.nodes), -1)
+        mine.cuts[codes[at], there] = theirs.cuts[at]
+        _add_totals(mine, codes[at], theirs, at)
+    theirs.cells.tree[:] += first[theirs.cells.code]
+    for records in (theirs.nodes, theirs.cells):
+        records.code[:] = codes[records.code]
+    stacked = {
+        name: _stacked(getattr(mine, name), getattr(theirs, name)) for name in ("nodes", *_BY_CELL)
+    }
+    return mine._replace(**stacked, counters=mine.counters + theirs.counters)
+
+
+def _stacked(one: Any, other: Any) -> Any:
+    return np.concatenate([one, other]).astype(one.dtype, copy=False).view(type(one))
+
+
+def _add_totals(memory: ClassMemory, code: Any, other: ClassMemory, at: int) -> None:
+    """Add the totals of a class of another memory to those of a class."""
+    a, b = memory.weight[code], other.weight[at]
+    memory.rows[code] += other.rows[at]
+    memory.weight[code] += b
+    if not b > 0.0:
+        return
+    mine, theirs = memory.centre[code].copy(), other.centre[at]
+    away = np.nan_to_num(theirs - mine)
+    memory.spread[code] += other.spread[at] + away**2 * (a * b / (a + b))
+    memory.centre[code] = np.where(np.isnan(mine), theirs, mine + away * (b / (a + b)))
+

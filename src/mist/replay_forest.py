@@ -1,0 +1,225 @@
+"""`MistReplayForest`: a forest grown on rows that class memories replay, blended with a tree."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.utils._param_validation import Interval
+
+from mist.adaptation.changes import CLASS_MOVED
+from mist.adaptation.follower import parts
+from mist.classifier import CheckedRows, MistClassifier
+from mist.engine.random import TREES, draw
+from mist.forest import MistForest
+from mist.locking import uninterrupted
+from mist.options import seed_of
+from mist.pooling import blend_votes, reweighted
+from mist.replay import Growth, Replay, period
+from mist.rows import Array
+
+__all__ = ["MistReplayForest"]
+
+_MEMORY_SEED, _GROWTH_SEED = 2**30, 2**30 + 1
+"""Counters of the seeds of memories and trees; those of the streaming trees start at 0."""
+
+
+class MistReplayForest(MistForest):
+    """TODO."""
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **MistForest._parameter_constraints,
+        "replay_trees": [Interval(Integral, 1, None, closed="left")],
+        "memory_trees": [Interval(Integral, 1, None, closed="left")],
+        "rows_per_cell": [Interval(Integral, 2, None, closed="left")],
+        "inherited_rows": [Interval(Real, 0, None, closed="left")],
+        "replayed_rows": [Interval(Integral, 1, None, closed="left")],
+        "base_weight": [Interval(Real, 0, None, closed="left")],
+    }
+    _learnt = (*MistForest._learnt, "_replay")
+    _tree_settings: ClassVar[Mapping[str, Any]] = {}
+    _replay: Replay
+
+    def __init__(
+        self,
+        estimator: MistClassifier | None = None,
+        n_trees: int = 1,
+        *,
+        replay_trees: int = 50,
+        memory_trees: int = 10,
+        rows_per_cell: int = 10,
+        inherited_rows: float = 1.0,
+        replayed_rows: int = 20_000,
+        base_weight: float = 0.1,
+        max_features: float | None = None,
+        bootstrap: bool = False,
+        random_features: int = 0,
+        feature_weight: float = 0.25,
+        adapt: str | None = "stream",
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        super().__init__(
+            estimator,
+            n_trees,
+            max_features=max_features,
+            bootstrap=bootstrap,
+            random_features=random_features,
+            feature_weight=feature_weight,
+            adapt=adapt,
+            n_jobs=n_jobs,
+            random_state=random_state,
+        )
+        self.replay_trees = replay_trees
+        self.memory_trees = memory_trees
+        self.rows_per_cell = rows_per_cell
+        self.inherited_rows = inherited_rows
+        self.replayed_rows = replayed_rows
+        self.base_weight = base_weight
+
+    # --- learning ---------------------------------------------------------------------------
+
+    def _check_options(self) -> None:
+        super()._check_options()
+        if not hasattr(self, "_replay"):
+            return
+        for name, before in zip(_MEMORY_OPTIONS, self._replay.options, strict=True):
+            if getattr(self, name) != before:
+                raise ValueError(
+                    f"{name} was changed from {before} to {getattr(self, name)} after the first "
+                    "row; set it back, or start again with fit or a clone of the model"
+                )
+
+    def _validate_batch(self, check: Callable[[MistClassifier], CheckedRows]) -> CheckedRows:
+        batch = super()._validate_batch(check)
+        self._make_replay()
+        return batch
+
+    def _make_replay(self) -> None:
+        """Create the memories once the columns are known, and let them take new ones."""
+        tree = self.trees_[0]
+        if not hasattr(self, "_replay"):
+            seed = int(draw(seed_of(self.random_state), TREES, _MEMORY_SEED, 0, 0)) >> 1
+            n_numeric = tree._state.options.n_numeric
+            options = (getattr(self, name) for name in _MEMORY_OPTIONS)
+            self._replay = Replay(n_numeric, len(tree._order), *options, seed)
+        self._replay.widen(len(tree._order))
+        self._replay.reserve_codes(len(self._labels.ranks))
+
+    def _learn(
+        self, batch: CheckedRows, predict: bool = False, guesses: Array | None = None
+    ) -> list[Any]:
+        pieces = []
+        for rows in parts(batch.weights, self._n_rows, period(self._n_rows)):
+            part = batch.part(rows)
+            # As the trees see them, which may find a change after these rows.
+            X = self.trees_[0]._without_shift(part.X)
+            before = self._n_rows
+            pieces.append(super()._learn(part, predict, None if guesses is None else guesses[rows]))
+            self._replay.learn(X, part.codes, part.weights)
+            self._follow_changes(before)
+        return [np.concatenate(tree) for tree in zip(*pieces, strict=True)] if predict else []
+
+    def _follow_changes(self, before: int) -> None:
+        """Forget classes that have moved, and take a snapshot where that is due."""
+        follower = self.trees_[0]._follower
+        if follower is not None and follower.rows > before:
+            for change in follower.changes:
+                if change.kind == CLASS_MOVED and change.row > before and change.label is not None:
+                    self._replay.forget(change.label)
+        if self._n_rows > before and self._n_rows % period(self._n_rows) == 0:
+            if self._replay.is_due():
+                self._replay.take_snapshot()
+
+    def _test_then_train(self, batch: CheckedRows) -> Array:
+        places = np.zeros(len(batch.X), dtype=np.intp)
+        for rows in parts(batch.weights, self._n_rows, period(self._n_rows)):
+            with uninterrupted():
+                places[rows] = self._blended_after(batch.part(rows)).argmax(axis=1)
+        return self.classes_[places]
+
+    def _blended_after(self, part: CheckedRows) -> Array:
+        """Learn rows between two checks for snapshots; returns the probabilities before that."""
+        votes, replayed = self._votes(part.X)
+        expectation = self._expectation
+        if expectation is None:
+            means = self._learn_after(part)
+            return blend_votes(means, votes, replayed, self.base_weight)
+        expectation.reserve_codes(len(self._labels.ranks))
+        asked = expectation.asked(part.weights, True)
+        out, expected = np.empty(len(part.X), np.int64), np.zeros((len(part.X), len(self.classes_)))
+        means = self._learn_next(expectation, part, asked, out, expected)
+        blended = blend_votes(means, votes, replayed, self.base_weight)
+        return reweighted(blended, means, expected)
+
+    def _votes(self, X: Array) -> tuple[Array, Array]:
+        """Return the votes of the replay trees, and which labels they know."""
+        growth = Growth(
+            int(self.replay_trees),
+            int(self.replayed_rows),
+            self.trees_[0].class_prior == "balanced",
+            int(draw(seed_of(self.random_state), TREES, _GROWTH_SEED, 0, 0)) >> 1,
+        )
+        framed = self.trees_[0]._without_shift(X)
+        by_code = self._replay.votes(framed, growth, self.n_jobs)
+        votes = np.zeros((len(X), len(self.classes_)))
+        replayed = np.zeros(len(self.classes_), bool)
+        ranks = self._labels.ranks[: by_code.shape[1]]
+        votes[:, ranks], replayed[ranks] = by_code, self._replay.replayed
+        return votes, replayed
+
+    def _means(self, X: Array, next_in_stream: bool = False) -> Iterator[Array]:
+        start = 0
+        for means in super()._means(X):
+            rows = slice(start, start + len(means))
+            blended = blend_votes(means, *self._votes(X[rows]), self.base_weight)
+            if next_in_stream and self._expectation is not None:
+                blended = reweighted(blended, means, self._expected(X[rows], means))
+            yield blended
+            start += len(means)
+
+    # --- merging ----------------------------------------------------------------------------
+
+    def _fork(self, number: int, share: float = 0.0) -> Self:
+        out = super()._fork(number, share)
+        out._make_replay()
+        out._renumber_memory(number)
+        return out
+
+    def _renumber(self, number: int) -> None:
+        super()._renumber(number)
+        self._renumber_memory(number)
+
+    def _renumber_memory(self, number: int) -> None:
+        self._replay.seed = int(draw(self._replay.seed, TREES, number, 1, 0)) >> 1
+
+    def _merge(self, other: Self) -> Self:
+        if hasattr(other, "_replay"):
+            for name in _MEMORY_OPTIONS:
+                if getattr(self, name) != getattr(other, name):
+                    raise ValueError(
+                        f"forests to be merged differ in {name}: {getattr(self, name)} and "
+                        f"{getattr(other, name)}"
+                    )
+        super()._merge(other)
+        if hasattr(other, "_replay"):
+            self._make_replay()
+            self._replay.merge(other._replay, self._labels.encode(list(other._labels.codes)))
+        return self
+
+    # --- looking inside ---------------------------------------------------------------------
+
+    @property
+    def nbytes(self) -> int:
+        """Exact bytes of all arrays that hold what was learnt, and of the trees grown so far."""
+        return super().nbytes + (self._replay.nbytes if hasattr(self, "_replay") else 0)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        if hasattr(self, "_replay"):
+            self._replay.make_writable()
+
+
+_MEMORY_OPTIONS = ("memory_trees", "rows_per_cell", "inherited_rows")
