@@ -9,6 +9,7 @@ import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 
 from mist.engine.class_memory import (
+    N_CLASS_CELLS,
     ClassMemory,
     is_full,
     learn_rows,
@@ -102,7 +103,7 @@ class Replay:
     """
 
     memory: ClassMemory
-    snapshot: ClassMemory | None = None
+    snapshot: ClassMemory | None
     _trees: _Trees | None = None
 
     def __init__(
@@ -118,6 +119,7 @@ class Replay:
         self.options = (int(memory_trees), int(rows_per_cell), float(inherited_rows))
         self.seed = seed
         self.memory = new_memory(n_numeric, n_columns, self.options[0])
+        self.snapshot = None
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in vars(self).items() if name != "_trees"}
@@ -127,6 +129,11 @@ class Replay:
         """Bytes of memories and snapshot, and of the trees if they are grown."""
         trees = 0 if self._trees is None else self._trees.nodes.nbytes + self._trees.starts.nbytes
         return bytes_of((self.memory, self.snapshot)) + trees
+
+    @property
+    def n_cells(self) -> int:
+        """Cells of all memories."""
+        return int(self.memory.counters[N_CLASS_CELLS])
 
     @property
     def replayed(self) -> Array:
@@ -241,9 +248,7 @@ class Replay:
         memory_trees, d = self.options[0], snapshot.mean.shape[1]
         full, seed = is_full(self.n_numeric), growth.seed
         counts = np.zeros(len(snapshot.cells), np.int64)
-        n = count_draws(
-            snapshot, rates, seed, number % memory_trees, memory_trees, number, counts
-        )
+        n = count_draws(snapshot, rates, seed, number % memory_trees, memory_trees, number, counts)
         X, y = np.empty((d, n)), np.empty(n, np.int64)
         scratch = [np.zeros(n_moments(self.n_numeric)), *(np.zeros(d) for _ in range(3))]
         replay(snapshot, counts, seed, number, self.n_numeric, full, X, y, *scratch)

@@ -27,7 +27,111 @@ _MEMORY_SEED, _GROWTH_SEED = 2**30, 2**30 + 1
 
 
 class MistReplayForest(MistForest):
-    """TODO."""
+    """Forest grown on rows that class memories replay, blended with a streaming tree.
+
+    It learns row by row in one pass, like `MistForest`, of which it is a kind: ``trees_`` holds one
+    `MistClassifier` by default. In addition, each class has a *memory*: several trees of cells, cut
+    from the rows of this class only, where a cell keeps the weight, the mean and the covariance of
+    the rows that came to it. For predictions, a forest of ordinary decision trees is grown on rows
+    drawn from the memories of all classes (generative replay, or pseudo-rehearsal), so that old
+    classes take part in every split, however long ago they arrived. Its votes are pooled with the
+    probabilities of the streaming tree. It is more accurate than a single tree where the borders of
+    classes are fine; the forest takes a second or two to grow, again and again while rows arrive.
+
+    Parameters
+    ----------
+    estimator : MistClassifier or None, default=None
+        Settings of the streaming trees, as for `MistForest`. None means the defaults of
+        `MistClassifier`.
+    n_trees : int, default=1
+        Number of streaming trees; fixed once a row is learnt. 10, with ``max_features=0.5``, add
+        some accuracy, time and memory.
+    replay_trees : int, default=50
+        Number of trees grown on replayed rows.
+    memory_trees : int, default=10
+        Trees of cells in the memory of a class. Memory grows in proportion; with fewer the
+        predictions depend more on the seed. Fixed once a row is learnt.
+    rows_per_cell : int, default=10
+        Rows of its own after which a cell is cut, at least 2; classes with fewer than 640 rows need
+        fewer, but at least 3. A smaller value keeps finer detail of the rows and takes more memory.
+        Fixed once a row is learnt.
+    inherited_rows : float, default=1.0
+        Weight, in rows, of the moments that a cell inherits when it is cut out of another one. With
+        0 a cell may hold the values of a single row, which is slightly more accurate: use it only
+        if the model file may reveal rows. Fixed once a row is learnt.
+    replayed_rows : int, default=30000
+        Most rows that are drawn for a tree; three for each row learnt while there are fewer.
+    base_weight : float, default=0.1
+        Weight of the log probabilities of the streaming trees relative to those of the votes.
+    max_features : float or None, default=None
+        Share of the columns that an attempt to split a streaming tree examines.
+    bootstrap : bool, default=False
+        Whether each streaming tree multiplies the weight of every row by its own Poisson(1) number.
+    random_features : int, default=0
+        Number of features of a linear discriminant on random features, pooled with the streaming
+        trees, as for `MistForest`.
+    feature_weight : float, default=0.25
+        Weight of the log probabilities of the discriminant.
+    adapt : {"stream", "classes", None}, default="stream"
+        How the model follows a stream that changes, as for `MistForest`. A class that has moved is
+        forgotten by its memory, too. What is expected of the next row reweights the pooled
+        probabilities.
+    n_jobs : int or None, default=None
+        Threads that learn streaming trees and grow replay trees. Results do not depend on it.
+    random_state : int, RandomState, Generator or None, default=None
+        Seed; None means 0. It is read at the first row.
+
+    Attributes
+    ----------
+    classes_, n_features_in_, feature_names_in_, trees_, n_rows_, changes_
+        As for `MistForest`. The attributes that describe trees (``n_leaves_``, ``n_splits_``,
+        ``depth_``, ``leaf_impurity_``, ``classes_per_leaf_``, ``feature_importances_``) are those
+        of the streaming trees.
+    n_cells_ : int
+        Cells of all memories.
+    nbytes : int
+        Exact bytes of all arrays that hold what was learnt, and of the replay trees if they have
+        been grown since the last snapshot.
+
+    Notes
+    -----
+    The replay trees are grown on a snapshot of the memories. A snapshot is due when a class has
+    twice as many rows as in the last one (and at least 8), or all classes together 25 % more; this
+    is checked every 50 rows, among the first 500 rows every 10. Trees are grown only when a
+    prediction is made. So predictions depend on the rows learnt, not on how they came in batches or
+    on earlier predictions. A class that is not in the snapshot yet is predicted by the streaming
+    trees alone. Replay trees are not saved: the first prediction of a loaded model grows them.
+
+    A cell has a covariance for up to 24 numeric columns, otherwise variances. Rows are drawn from
+    its Gaussian, narrowed to 0.6 standard deviations and limited to the region of the cell; no
+    value of a row is kept as such. A missing value counts as the mean of its cell; in a column in
+    which its class never had a value the drawn rows have none either. Weights count as for
+    `MistForest`, but a cell is cut by its number of rows. With ``class_prior="balanced"`` of the
+    streaming trees all classes are drawn equally often.
+
+    `merge` puts the memories of both models next to each other, so the memory of a class that both
+    know takes as much space as before in both.
+
+    Threads may share a model as they may share a `MistClassifier`.
+
+    References
+    ----------
+    Robins, "Catastrophic Forgetting, Rehearsal and Pseudorehearsal", Connection Science 7, 1995;
+    Shin, Lee, Kim and Kim, "Continual Learning with Deep Generative Replay", NIPS 2017.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from mist import MistReplayForest
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = MistReplayForest()
+    >>> for label in range(3):  # one class after the other
+    ...     model = model.partial_fit(X[y == label], y[y == label])
+    >>> model.classes_
+    array([0, 1, 2])
+    >>> round(model.score(X, y), 2)
+    0.98
+    """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **MistForest._parameter_constraints,
@@ -51,7 +155,7 @@ class MistReplayForest(MistForest):
         memory_trees: int = 10,
         rows_per_cell: int = 10,
         inherited_rows: float = 1.0,
-        replayed_rows: int = 20_000,
+        replayed_rows: int = 30_000,
         base_weight: float = 0.1,
         max_features: float | None = None,
         bootstrap: bool = False,
@@ -103,7 +207,7 @@ class MistReplayForest(MistForest):
         if not hasattr(self, "_replay"):
             seed = int(draw(seed_of(self.random_state), TREES, _MEMORY_SEED, 0, 0)) >> 1
             n_numeric = tree._state.options.n_numeric
-            options = (getattr(self, name) for name in _MEMORY_OPTIONS)
+            options = self.memory_trees, self.rows_per_cell, self.inherited_rows
             self._replay = Replay(n_numeric, len(tree._order), *options, seed)
         self._replay.widen(len(tree._order))
         self._replay.reserve_codes(len(self._labels.ranks))
@@ -129,9 +233,9 @@ class MistReplayForest(MistForest):
             for change in follower.changes:
                 if change.kind == CLASS_MOVED and change.row > before and change.label is not None:
                     self._replay.forget(change.label)
-        if self._n_rows > before and self._n_rows % period(self._n_rows) == 0:
-            if self._replay.is_due():
-                self._replay.take_snapshot()
+        checked = self._n_rows > before and self._n_rows % period(self._n_rows) == 0
+        if checked and self._replay.is_due():
+            self._replay.take_snapshot()
 
     def _test_then_train(self, batch: CheckedRows) -> Array:
         places = np.zeros(len(batch.X), dtype=np.intp)
@@ -212,6 +316,12 @@ class MistReplayForest(MistForest):
     # --- looking inside ---------------------------------------------------------------------
 
     @property
+    def n_cells_(self) -> int:
+        """Cells of all memories."""
+        self._fitted()
+        return self._replay.n_cells
+
+    @property
     def nbytes(self) -> int:
         """Exact bytes of all arrays that hold what was learnt, and of the trees grown so far."""
         return super().nbytes + (self._replay.nbytes if hasattr(self, "_replay") else 0)
@@ -220,6 +330,11 @@ class MistReplayForest(MistForest):
         super().__setstate__(state)
         if hasattr(self, "_replay"):
             self._replay.make_writable()
+
+    def _check_loaded(self) -> None:
+        from mist.persistence.memories import check_replay_forest
+
+        check_replay_forest(self)
 
 
 _MEMORY_OPTIONS = ("memory_trees", "rows_per_cell", "inherited_rows")

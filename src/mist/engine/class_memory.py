@@ -80,7 +80,7 @@ CUT_WIDTH = 0.5
 
 N_CELL_NODES, N_CLASS_CELLS = range(2)
 
-BY_CODE = ("roots", "cuts", "rows", "weight", "centre", "spread")
+BY_CODE = ("roots", "cuts", "rows", "weight", "seen", "centre", "spread")
 """Fields of a `ClassMemory` with an entry for each class."""
 
 _ROOT_2 = math.sqrt(2.0)
@@ -98,7 +98,8 @@ class ClassMemory(NamedTuple):
     cuts: Any  # int64 (codes, trees): cuts made so far
     rows: Any  # int64 (codes,)
     weight: Any  # float64 (codes,)
-    centre: Any  # float64 (codes, a + b); NaN: no value so far
+    seen: Any  # float64 (codes, a + b): weight of the values of a column
+    centre: Any  # float64 (codes, a + b): their mean
     spread: Any  # float64 (codes, a + b): weighted sums of squares
     counters: Any  # int64 (2,)
 
@@ -124,6 +125,7 @@ def new_memory(n_numeric: int, n_columns: int, n_trees: int) -> ClassMemory:
         cuts=np.zeros((0, n_trees), np.int64),
         rows=np.zeros(0, np.int64),
         weight=np.zeros(0),
+        seen=np.zeros((0, n_columns)),
         centre=np.zeros((0, n_columns)),
         spread=np.zeros((0, n_columns)),
         counters=np.zeros(2, np.int64),
@@ -137,7 +139,6 @@ def reserve_codes(memory: ClassMemory, n_codes: int) -> ClassMemory:
         return memory
     memory = memory._replace(**{name: grown(getattr(memory, name), n_codes) for name in BY_CODE})
     memory.roots[old:] = -1
-    memory.centre[old:] = np.nan
     return memory
 
 
@@ -208,14 +209,16 @@ def _count_in_class(memory, c, X, i, w):
     """Add a row to the totals of its class."""
     memory.rows[c] += 1
     memory.weight[c] += w
-    r = w / memory.weight[c]
     for j in range(X.shape[1]):
-        x, centre = X[i, j], memory.centre[c, j]
-        if x == x and centre == centre:
-            memory.centre[c, j] += r * (x - centre)
-            memory.spread[c, j] += w * (x - centre) * (x - memory.centre[c, j])
-        elif x == x:
-            memory.centre[c, j] = x
+        x = X[i, j]
+        if x == x:
+            memory.seen[c, j] += w
+            away = x - memory.centre[c, j]
+            if memory.seen[c, j] == w:
+                memory.centre[c, j] = x
+            else:
+                memory.centre[c, j] += w / memory.seen[c, j] * away
+                memory.spread[c, j] += w * away * (x - memory.centre[c, j])
 
 
 @exact
@@ -271,7 +274,7 @@ def _column_to_cut(memory, q, n_numeric, full, seed):
     counter = c * memory.roots.shape[1] + tree
     best, most = -1, 0.0
     for j in range(memory.mean.shape[1]):
-        overall = memory.spread[c, j] / memory.weight[c]
+        overall = memory.spread[c, j] / memory.seen[c, j] if memory.seen[c, j] > 0.0 else 0.0
         share = _variance(memory, q, j, n_numeric, full) / overall if overall > 0.0 else 0.0
         if not share >= FLAT:
             continue
@@ -376,7 +379,9 @@ def _cut(memory, q, n_numeric, full, seed, shift):
 
 
 @exact
-def learn_rows(memory, X, codes, weights, start, n_trees, n_numeric, full, seed, most, kappa, shift):
+def learn_rows(
+    memory, X, codes, weights, start, n_trees, n_numeric, full, seed, most, kappa, shift
+):
     """Learn rows; returns the index of the first one that was not learnt for lack of capacity.
 
     Parameters

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from mist.engine.arrays import wider
+from mist.engine.arrays import grown, per, wider
 from mist.engine.class_memory import (
     N_CELL_NODES,
     N_CLASS_CELLS,
@@ -20,6 +20,7 @@ from mist.engine.class_memory import (
 Array = np.ndarray[Any, Any]
 
 _BY_CELL = ("cells", "mean", "m2")
+_BY_COLUMN = ("seen", "centre", "spread")
 
 
 def trimmed(memory: ClassMemory) -> ClassMemory:
@@ -27,7 +28,9 @@ def trimmed(memory: ClassMemory) -> ClassMemory:
     n_nodes, n_cells = memory.counters.tolist()
     lengths = {"nodes": n_nodes, **dict.fromkeys(_BY_CELL, n_cells)}
     arrays = memory._asdict()
-    return ClassMemory(**{name: a[: lengths.get(name, len(a))].copy() for name, a in arrays.items()})
+    return ClassMemory(
+        **{name: a[: lengths.get(name, len(a))].copy() for name, a in arrays.items()}
+    )
 
 
 def with_columns(memory: ClassMemory, n_numeric: int, n_more: int) -> ClassMemory:
@@ -40,38 +43,35 @@ def with_columns(memory: ClassMemory, n_numeric: int, n_more: int) -> ClassMemor
     n_numeric, n_more : int
         Numeric columns before, and new ones.
     """
-    nodes, m2 = memory.nodes.copy(), memory.m2
+    memory = trimmed(memory)
+    nodes, m2 = memory.nodes, memory.m2
     nodes.feature[nodes.feature >= n_numeric] += n_more
     full = is_full(n_numeric)
     if full and not is_full(n_numeric + n_more):
         m2 = m2[:, [variance_at(j, full) for j in range(n_numeric)]]
     short = n_moments(n_numeric + n_more) - m2.shape[1]
     return memory._replace(
-        nodes=nodes,
         m2=wider(m2, short, m2.shape[1]),
-        spread=wider(memory.spread, n_more, n_numeric),
-        **{
-            name: wider(getattr(memory, name), n_more, n_numeric, fill=np.nan)
-            for name in ("mean", "centre")
-        },
+        mean=wider(memory.mean, n_more, n_numeric, fill=np.nan),
+        **{name: wider(getattr(memory, name), n_more, n_numeric) for name in _BY_COLUMN},
     )
 
 
 def without_class(memory: ClassMemory, code: int) -> ClassMemory:
     """Return a memory that knows nothing of a class; its code stays."""
-    n_nodes, n_cells = memory.counters.tolist()
-    keep_nodes = memory.nodes.code[:n_nodes] != code
-    keep_cells = memory.cells.code[:n_cells] != code
+    memory = trimmed(memory)
+    keep_nodes, keep_cells = memory.nodes.code != code, memory.cells.code != code
     memory = memory._replace(
-        nodes=memory.nodes[:n_nodes][keep_nodes],
-        **{name: getattr(memory, name)[:n_cells][keep_cells] for name in _BY_CELL},
+        nodes=memory.nodes[keep_nodes],
+        **{name: getattr(memory, name)[keep_cells] for name in _BY_CELL},
     )
     node_at, cell_at = np.cumsum(keep_nodes) - 1, np.cumsum(keep_cells) - 1
     _renumber(memory, node_at, cell_at)
     memory.roots[code], memory.cuts[code] = -1, 0
     memory.roots[memory.roots >= 0] = node_at[memory.roots[memory.roots >= 0]]
     memory.rows[code], memory.weight[code] = 0, 0.0
-    memory.centre[code], memory.spread[code] = np.nan, 0.0
+    for name in _BY_COLUMN:
+        getattr(memory, name)[code] = 0.0
     memory.counters[N_CELL_NODES] = len(memory.nodes)
     memory.counters[N_CLASS_CELLS] = len(memory.cells)
     return memory
@@ -135,18 +135,17 @@ def merged(memory: ClassMemory, other: ClassMemory, codes: Array, n_trees: int) 
 
 
 def _stacked(one: Any, other: Any) -> Any:
-    return np.concatenate([one, other]).astype(one.dtype, copy=False).view(type(one))
+    out = grown(one, len(one) + len(other))
+    out[len(one) :] = other
+    return out
 
 
 def _add_totals(memory: ClassMemory, code: Any, other: ClassMemory, at: int) -> None:
     """Add the totals of a class of another memory to those of a class."""
-    a, b = memory.weight[code], other.weight[at]
     memory.rows[code] += other.rows[at]
-    memory.weight[code] += b
-    if not b > 0.0:
-        return
-    mine, theirs = memory.centre[code].copy(), other.centre[at]
-    away = np.nan_to_num(theirs - mine)
-    memory.spread[code] += other.spread[at] + away**2 * (a * b / (a + b))
-    memory.centre[code] = np.where(np.isnan(mine), theirs, mine + away * (b / (a + b)))
-
+    memory.weight[code] += other.weight[at]
+    a, b = memory.seen[code].copy(), other.seen[at]
+    away, share = other.centre[at] - memory.centre[code], per(b, a + b)
+    memory.spread[code] += other.spread[at] + away**2 * a * share
+    memory.centre[code] += away * share
+    memory.seen[code] += b

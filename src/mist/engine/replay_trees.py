@@ -186,9 +186,7 @@ def grow(X, y, space, n_columns, n_thresholds, seed, number, nodes):
         nodes.feature[v], nodes.first[v] = -1, label
         nodes.threshold[v], nodes.missing[v] = 0.0, 0
         if mixed:
-            j, t, state = _best_split(
-                X, y, space, begin, end, n_columns, n_thresholds, state
-            )
+            j, t, state = _best_split(X, y, space, begin, end, n_columns, n_thresholds, state)
             if j >= 0:
                 border, missing = _divide(X, space, begin, end, j, t)
                 nodes.feature[v], nodes.threshold[v], nodes.first[v] = j, t, made
