@@ -160,6 +160,8 @@ class MistForest(StreamScorer, Saveable, BaseEstimator):
     _learnt: ClassVar[Sequence[str]] = _LEARNT
     _tree_settings: ClassVar[Mapping[str, Any]] = FOREST_TREE
     """Settings of the trees if none are given."""
+    _restarts: ClassVar[bool] = True
+    """Whether small trees that start again take part in the prediction of the next row."""
 
     trees_: list[MistClassifier]
     classes_: Array
@@ -462,8 +464,7 @@ class MistForest(StreamScorer, Saveable, BaseEstimator):
         probabilities without what is expected of the stream.
         """
         means = self._learn_after(part, asked, expectation.guesses(part.X, asked))
-        models = np.zeros((1 + len(LIFETIMES), *means.shape))
-        models[0] = means
+        models = self._models(means)
         known = part.X, part.codes, part.weights
         if self._restarted is not None:
             self._restarted.learn(*known, self._labels.ranks, models[1:])
@@ -665,17 +666,17 @@ class MistForest(StreamScorer, Saveable, BaseEstimator):
         first = self.trees_[0]
         if self.adapt == "stream" and first._state.began is None:
             n_numeric, n_columns = first._state.options.n_numeric, len(first._order)
-            self._expectation = Expectation(n_columns, 1 + len(LIFETIMES))
-            self._restarted = RestartedTrees(n_numeric, n_columns)
+            self._expectation = Expectation(n_columns, 1 + self._restarts * len(LIFETIMES))
+            if self._restarts:
+                self._restarted = RestartedTrees(n_numeric, n_columns)
 
     def _widen_expectation(self) -> None:
         """Let it follow new columns."""
-        first, restarted = self.trees_[0], self._restarted
-        if self._expectation is not None and restarted is not None:
-            n_columns = len(first._order)
-            if n_columns > restarted.n_columns:
-                self._expectation.widen(n_columns)
-                restarted.widen(first._state.options.n_numeric, n_columns)
+        first, n_columns = self.trees_[0], len(self.trees_[0]._order)
+        if self._expectation is not None and n_columns > self._expectation.n_columns:
+            self._expectation.widen(n_columns)
+            if self._restarted is not None:
+                self._restarted.widen(first._state.options.n_numeric, n_columns)
 
     def _learn(
         self, batch: CheckedRows, predict: bool = False, guesses: Array | None = None
@@ -899,12 +900,18 @@ class MistForest(StreamScorer, Saveable, BaseEstimator):
 
     def _expected(self, X: Array, means: Array) -> Array:
         """Class probabilities of rows that may each come next in the stream."""
-        if self._expectation is None or self._restarted is None:
+        if self._expectation is None:
             return means
-        models = np.zeros((1 + len(LIFETIMES), *means.shape))
-        models[0] = means
-        self._restarted.predict(X, self._labels.ranks, models[1:])
+        models = self._models(means)
+        if self._restarted is not None:
+            self._restarted.predict(X, self._labels.ranks, models[1:])
         return self._expectation.predict(X, self._labels.ranks, models)[1]
+
+    def _models(self, means: Array) -> Array:
+        """Class probabilities of all models that predict the next row: those of restarted trees 0."""
+        models = np.zeros((1 if self._restarted is None else 1 + len(LIFETIMES), *means.shape))
+        models[0] = means
+        return models
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "trees_") and self._n_rows > 0
@@ -980,8 +987,8 @@ class MistForest(StreamScorer, Saveable, BaseEstimator):
         """Exact bytes of all arrays that hold what was learnt."""
         trees = getattr(self, "trees_", [])
         head = self._head.nbytes if trees and self._head is not None else 0
-        if self._expectation is not None and self._restarted is not None:
-            head += self._expectation.nbytes + self._restarted.nbytes
+        for part in (self._expectation, self._restarted):
+            head += 0 if part is None else part.nbytes
         return sum(tree.nbytes for tree in trees) + (self._masses.nbytes if trees else 0) + head
 
     def _of_trees(self, name: str) -> list[Any]:

@@ -32,8 +32,9 @@ LEAST_ROWS = 8
 CLASS_FACTOR, ROWS_FACTOR = 2.0, 1.25
 """Factors by which the rows of one class, or of all, grow from one snapshot to the next."""
 
-_DRAWS_PER_ROW = 3
-"""Rows drawn for a tree, per row learnt."""
+_DRAWS_PER_ROW, _FEW_ROWS = 3, 10_000
+"""A tree gets as many draws as rows were learnt; if these are few, three times as many, up to the
+second number."""
 
 _MOST_VALUES = 2**23
 """Most values of the rows drawn for a tree, which bounds memory: 64 MB."""
@@ -263,7 +264,8 @@ def _draws_per_weight(snapshot: ClassMemory, growth: Growth) -> Array:
     replayed = snapshot.rows >= LEAST_ROWS
     weight = np.where(replayed, snapshot.weight, 0.0)
     d = snapshot.mean.shape[1]
-    rows = _DRAWS_PER_ROW * int(snapshot.rows[replayed].sum())
+    learnt = int(snapshot.rows[replayed].sum())
+    rows = max(learnt, min(_DRAWS_PER_ROW * learnt, _FEW_ROWS))
     rows = min(rows, growth.most_rows, max(1, _MOST_VALUES // d))
     shares = replayed / replayed.sum() if growth.balanced else weight / weight.sum()
     return np.divide(rows * shares, weight, out=np.zeros(len(weight)), where=replayed)

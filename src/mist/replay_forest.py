@@ -60,7 +60,8 @@ class MistReplayForest(MistForest):
         0 a cell may hold the values of a single row, which is slightly more accurate: use it only
         if the model file may reveal rows. Fixed once a row is learnt.
     replayed_rows : int, default=30000
-        Most rows that are drawn for a tree; three for each row learnt while there are fewer.
+        Most rows that are drawn for a tree. Otherwise they are as many as the rows learnt, or three
+        times as many up to 10,000.
     base_weight : float, default=0.1
         Weight of the log probabilities of the streaming trees relative to those of the votes.
     max_features : float or None, default=None
@@ -73,9 +74,9 @@ class MistReplayForest(MistForest):
     feature_weight : float, default=0.25
         Weight of the log probabilities of the discriminant.
     adapt : {"stream", "classes", None}, default="stream"
-        How the model follows a stream that changes, as for `MistForest`. A class that has moved is
-        forgotten by its memory, too. What is expected of the next row reweights the pooled
-        probabilities.
+        How the model follows a stream that changes, as for `MistClassifier`. A class that has moved
+        is forgotten by its memory, too. With ``"stream"``, what is expected of the next row
+        reweights the pooled probabilities.
     n_jobs : int or None, default=None
         Threads that learn streaming trees and grow replay trees. Results do not depend on it.
     random_state : int, RandomState, Generator or None, default=None
@@ -144,6 +145,7 @@ class MistReplayForest(MistForest):
     }
     _learnt = (*MistForest._learnt, "_replay")
     _tree_settings: ClassVar[Mapping[str, Any]] = {}
+    _restarts = False  # they would take half of the time to learn
     _replay: Replay
 
     def __init__(
