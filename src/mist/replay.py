@@ -26,7 +26,7 @@ from mist.rows import Array
 
 __all__ = ["Growth", "Replay", "period"]
 
-LEAST_ROWS = 8
+LEAST_ROWS = 2
 """Rows from which on a class is replayed."""
 
 CLASS_FACTOR, ROWS_FACTOR = 2.0, 1.25

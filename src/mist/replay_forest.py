@@ -51,8 +51,8 @@ class MistReplayForest(MistForest):
     memory_trees : int, default=10
         Trees of cells in the memory of a class. Memory grows in proportion; with fewer the
         predictions depend more on the seed. Fixed once a row is learnt.
-    rows_per_cell : int, default=10
-        Rows of its own after which a cell is cut, at least 2; classes with fewer than 640 rows need
+    rows_per_cell : int, default=7
+        Rows of its own after which a cell is cut, at least 2; classes with fewer than 448 rows need
         fewer, but at least 3. A smaller value keeps finer detail of the rows and takes more memory.
         Fixed once a row is learnt.
     inherited_rows : float, default=1.0
@@ -62,7 +62,7 @@ class MistReplayForest(MistForest):
     replayed_rows : int, default=30000
         Most rows that are drawn for a tree. Otherwise they are as many as the rows learnt, or three
         times as many up to 10,000.
-    base_weight : float, default=0.1
+    base_weight : float, default=0.07
         Weight of the log probabilities of the streaming trees relative to those of the votes.
     max_features : float or None, default=None
         Share of the columns that an attempt to split a streaming tree examines.
@@ -97,7 +97,7 @@ class MistReplayForest(MistForest):
     Notes
     -----
     The replay trees are grown on a snapshot of the memories. A snapshot is due when a class has
-    twice as many rows as in the last one (and at least 8), or all classes together 25 % more; this
+    twice as many rows as in the last one (and at least 2), or all classes together 25 % more; this
     is checked every 50 rows, among the first 500 rows every 10. Trees are grown only when a
     prediction is made. So predictions depend on the rows learnt, not on how they came in batches or
     on earlier predictions. A class that is not in the snapshot yet is predicted by the streaming
@@ -155,10 +155,10 @@ class MistReplayForest(MistForest):
         *,
         replay_trees: int = 50,
         memory_trees: int = 10,
-        rows_per_cell: int = 10,
+        rows_per_cell: int = 7,
         inherited_rows: float = 1.0,
         replayed_rows: int = 30_000,
-        base_weight: float = 0.1,
+        base_weight: float = 0.07,
         max_features: float | None = None,
         bootstrap: bool = False,
         random_features: int = 0,

@@ -138,7 +138,7 @@ def test_models_of_different_classes_merge_to_one_that_knows_all():
     # Each memory learns on where it was.
     again = merged.partial_fit(asked, wanted)
     assert again.n_rows_ == 3500
-    with pytest.raises(ValueError, match="differ in rows_per_cell: 10 and 5"):
+    with pytest.raises(ValueError, match="differ in rows_per_cell: 7 and 5"):
         made().merge(made(rows_per_cell=5).partial_fit(X, y))
 
 
