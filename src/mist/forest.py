@@ -908,7 +908,7 @@ class MistForest(StreamScorer, Saveable, BaseEstimator):
         return self._expectation.predict(X, self._labels.ranks, models)[1]
 
     def _models(self, means: Array) -> Array:
-        """Class probabilities of all models that predict the next row: those of restarted trees 0."""
+        """Class probabilities of all models for the next row; those of restarted trees are 0."""
         models = np.zeros((1 if self._restarted is None else 1 + len(LIFETIMES), *means.shape))
         models[0] = means
         return models

@@ -18,8 +18,15 @@ from mist.engine.class_memory import (
     reserve_cells,
     reserve_codes,
 )
-from mist.engine.class_memory_upkeep import merged, trimmed, with_columns, without_class
-from mist.engine.replay_trees import count_votes, grow, new_grower, new_nodes
+from mist.engine.class_memory_budget import coarsened, most_cells
+from mist.engine.class_memory_upkeep import (
+    merged,
+    trimmed,
+    with_columns,
+    with_first_trees,
+    without_class,
+)
+from mist.engine.replay_trees import REPLAY_NODE, count_votes, grow, new_grower, new_nodes
 from mist.engine.replayed_rows import count_draws, replay
 from mist.engine.state import bytes_of, writable
 from mist.rows import Array
@@ -38,6 +45,17 @@ second number."""
 
 _MOST_VALUES = 2**23
 """Most values of the rows drawn for a tree, which bounds memory: 64 MB."""
+
+_OF_TREES = 0.25
+"""Share of the limit on bytes for replay trees; the others are for memories and snapshot."""
+
+_KEPT = 0.8
+"""Share of the cells that stay when there are too many, so that this is rare."""
+
+_FEW_TREES = 2
+"""Memory trees of a class that stay, however small the limit is."""
+
+_NO_LIMIT = 2**31 - 1
 
 _N_THRESHOLDS = 2
 """Random thresholds that a split examines in each column."""
@@ -101,6 +119,10 @@ class Replay:
         The memories.
     snapshot : ClassMemory or None
         Their last snapshot.
+    in_use : int
+        Memory trees of each class that learn; the others have been given up.
+    max_bytes : int or None
+        Most bytes of memories, snapshot and trees; None sets no limit.
     """
 
     memory: ClassMemory
@@ -121,6 +143,8 @@ class Replay:
         self.seed = seed
         self.memory = new_memory(n_numeric, n_columns, self.options[0])
         self.snapshot = None
+        self.in_use = self.options[0]
+        self.max_bytes: int | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in vars(self).items() if name != "_trees"}
@@ -161,20 +185,52 @@ class Replay:
             if self.snapshot is not None:
                 self.snapshot = with_columns(self.snapshot, self.n_numeric, more)
             self.n_numeric += more
+            self._keep_limit()
+            if self.snapshot is not None and len(self.snapshot.cells) > self._most_cells():
+                self.take_snapshot()
             self._forget_trees()
 
     def learn(self, X: Array, codes: Array, weights: Array) -> None:
         """Learn rows in the engine's order of columns; those of weight 0 are left out."""
-        memory_trees, rows_per_cell, inherited_rows = self.options
+        _, rows_per_cell, inherited_rows = self.options
         shift, at = np.zeros(X.shape[1]), 0
         while True:
             at = learn_rows(
-                self.memory, X, codes, weights, at, memory_trees, self.n_numeric,
+                self.memory, X, codes, weights, at, self.in_use, self.n_numeric,
                 is_full(self.n_numeric), self.seed, float(rows_per_cell), inherited_rows, shift,
             )  # fmt: skip
             if at == len(X):
                 return
-            self.memory = reserve_cells(self.memory)
+            self._make_space(self.in_use)
+
+    def _make_space(self, n_cells: int) -> None:
+        """Make space for some more cells."""
+        self._keep_limit(n_cells)
+        self.memory = reserve_cells(self.memory, n_cells, self._most_cells())
+
+    def _keep_limit(self, n_more: int = 0) -> None:
+        """Give up memory trees, then cells, until there is space for some more cells.
+
+        A few trees with fine cells are better than many with coarse ones.
+        """
+        memory_trees = self.options[0]
+        while self.n_cells + n_more > (most := self._most_cells()) and self.in_use > _FEW_TREES:
+            self.in_use = max(_FEW_TREES, self.in_use // 2)
+            self.memory = with_first_trees(self.memory, self.in_use, memory_trees)
+        if self.n_cells + n_more > most:
+            self.memory = coarsened(self.memory, int(_KEPT * most), self.n_numeric)
+
+    def _most_cells(self) -> int:
+        if self.max_bytes is None:
+            return _NO_LIMIT
+        # The snapshot is a second memory.
+        return most_cells(self.memory, int((1.0 - _OF_TREES) * self.max_bytes) // 2)
+
+    def _most_nodes(self, n_trees: int) -> int:
+        """Most nodes of one of so many trees."""
+        if self.max_bytes is None:
+            return _NO_LIMIT
+        return int(_OF_TREES * self.max_bytes) // (n_trees * REPLAY_NODE.itemsize)
 
     def forget(self, code: int) -> None:
         """Forget a class that has moved; it is replayed again once it has rows."""
@@ -199,7 +255,11 @@ class Replay:
 
     def merge(self, other: Replay, codes: Array) -> None:
         """Put the memories of another model, whose class codes are mapped, next to these."""
-        self.memory = merged(self.memory, other.memory, codes, self.options[0])
+        memory_trees = self.options[0]
+        self.memory = merged(self.memory, other.memory, codes, memory_trees, self.n_numeric)
+        self.in_use = min(self.in_use, other.in_use)
+        self.memory = with_first_trees(self.memory, self.in_use, memory_trees)
+        self._keep_limit()
         self.take_snapshot()
 
     def votes(self, X: Array, growth: Growth, n_jobs: int | None) -> Array:
@@ -248,12 +308,14 @@ class Replay:
         """Nodes of one tree."""
         memory_trees, d = self.options[0], snapshot.mean.shape[1]
         full, seed = is_full(self.n_numeric), growth.seed
+        in_use = np.count_nonzero((snapshot.roots[:, :memory_trees] >= 0).any(axis=0))
         counts = np.zeros(len(snapshot.cells), np.int64)
-        n = count_draws(snapshot, rates, seed, number % memory_trees, memory_trees, number, counts)
+        n = count_draws(snapshot, rates, seed, number % in_use, memory_trees, number, counts)
         X, y = np.empty((d, n)), np.empty(n, np.int64)
         scratch = [np.zeros(n_moments(self.n_numeric)), *(np.zeros(d) for _ in range(3))]
         replay(snapshot, counts, seed, number, self.n_numeric, full, X, y, *scratch)
-        space, nodes = new_grower(n, len(snapshot.rows), d), new_nodes(max(1, 2 * n))
+        space = new_grower(n, len(snapshot.rows), d)
+        nodes = new_nodes(max(1, min(2 * n, self._most_nodes(growth.n_trees))))
         n_columns = max(1, round(math.sqrt(d)))
         made = grow(X, y, space, n_columns, _N_THRESHOLDS, seed, number, nodes)
         return nodes[:made].copy()

@@ -64,6 +64,11 @@ class MistReplayForest(MistForest):
         times as many up to 10,000.
     base_weight : float, default=0.07
         Weight of the log probabilities of the streaming trees relative to those of the votes.
+    max_bytes : int or None, default=2**26
+        Most bytes of memories, snapshot and replay trees (64 MB), at any time; None sets no limit.
+        If there are too many cells, memory trees are given up, all but two, then cells with the
+        smallest shares of their classes are joined; replay trees end early. Each class keeps a cell
+        in each memory tree, whatever the limit. The streaming trees are not counted.
     max_features : float or None, default=None
         Share of the columns that an attempt to split a streaming tree examines.
     bootstrap : bool, default=False
@@ -142,6 +147,7 @@ class MistReplayForest(MistForest):
         "inherited_rows": [Interval(Real, 0, None, closed="left")],
         "replayed_rows": [Interval(Integral, 1, None, closed="left")],
         "base_weight": [Interval(Real, 0, None, closed="left")],
+        "max_bytes": [Interval(Integral, 1, None, closed="left"), None],
     }
     _learnt = (*MistForest._learnt, "_replay")
     _tree_settings: ClassVar[Mapping[str, Any]] = {}
@@ -159,6 +165,7 @@ class MistReplayForest(MistForest):
         inherited_rows: float = 1.0,
         replayed_rows: int = 30_000,
         base_weight: float = 0.07,
+        max_bytes: int | None = 2**26,
         max_features: float | None = None,
         bootstrap: bool = False,
         random_features: int = 0,
@@ -184,6 +191,7 @@ class MistReplayForest(MistForest):
         self.inherited_rows = inherited_rows
         self.replayed_rows = replayed_rows
         self.base_weight = base_weight
+        self.max_bytes = max_bytes
 
     # --- learning ---------------------------------------------------------------------------
 
@@ -211,6 +219,7 @@ class MistReplayForest(MistForest):
             n_numeric = tree._state.options.n_numeric
             options = self.memory_trees, self.rows_per_cell, self.inherited_rows
             self._replay = Replay(n_numeric, len(tree._order), *options, seed)
+        self._replay.max_bytes = None if self.max_bytes is None else int(self.max_bytes)
         self._replay.widen(len(tree._order))
         self._replay.reserve_codes(len(self._labels.ranks))
 

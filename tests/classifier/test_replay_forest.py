@@ -186,6 +186,38 @@ def test_missing_values_and_new_columns():
     assert np.isfinite(model.predict_proba_many({"b": X[:, 1]})).all()
 
 
+@pytest.mark.parametrize("limit", [20_000, 100_000])
+def test_the_limit_on_bytes_holds_after_every_call(limit):
+    X, y = fine(1500, n_classes=3)
+    model, free = made(max_bytes=limit, memory_trees=5), made(max_bytes=None, memory_trees=5)
+    start = 0
+    for size in (1, 7, 40, 300, 52, 600, 500):
+        rows = slice(start, start + size)
+        model.partial_fit(X[rows], y[rows])
+        assert model._replay.nbytes <= limit
+        model.predict(X[:3])
+        assert model._replay.nbytes <= limit
+        start += size
+    at_once = made(max_bytes=limit, memory_trees=5).partial_fit(X, y)
+    np.testing.assert_array_equal(at_once.predict_proba(X), model.predict_proba(X))
+    free.partial_fit(X, y)
+    assert free._replay.nbytes > limit
+    assert set(model.predict(X)) == {0, 1, 2}
+    other = made(max_bytes=limit, memory_trees=5).partial_fit(X[y == 1], y[y == 1])
+    assert model.merge(other)._replay.nbytes <= limit
+    assert model.n_rows_ == 1500 + np.count_nonzero(y == 1)
+
+
+def test_a_larger_limit_is_more_accurate():
+    (X, y), (asked, wanted) = fine(4000), fine(800, 1)
+    scores = [
+        made(max_bytes=limit, replay_trees=20).partial_fit(X, y).score(asked, wanted)
+        for limit in (20_000, 60_000, 2_000_000)
+    ]
+    assert scores == sorted(scores)
+    assert scores[-1] > scores[0] + 0.1
+
+
 def test_threads_change_nothing():
     X, y = fine(300)
     one, two = made().partial_fit(X, y), made(n_jobs=2).partial_fit(X, y)

@@ -14,7 +14,14 @@ from mist.engine.class_memory import (
     reserve_cells,
     reserve_codes,
 )
-from mist.engine.class_memory_upkeep import merged, trimmed, with_columns, without_class
+from mist.engine.class_memory_budget import coarsened
+from mist.engine.class_memory_upkeep import (
+    merged,
+    trimmed,
+    with_columns,
+    with_first_trees,
+    without_class,
+)
 from mist.engine.replay_trees import count_votes, grow, new_grower, new_nodes
 from mist.engine.replayed_rows import count_draws, replay
 from naive_replay import GROWTH, Bits, NaiveMemory, draw_rows, grow_tree, regions, vote
@@ -54,7 +61,7 @@ def learnt(X, y, weights, n_numeric, kappa=1.0, memory=None):
         )
         if at == len(X):
             return memory
-        memory = reserve_cells(memory)
+        memory = reserve_cells(memory, TREES, 10**6)
 
 
 def naive(X, y, weights, n_numeric, kappa=1.0):
@@ -83,7 +90,7 @@ def matched(memory, twin):
         ours, theirs = walked(memory, memory.roots[c, tree], *ends), regions(root, *ends)
         assert len(ours) == len(theirs)
         for (q, low, high), (cell, *limits) in zip(ours, theirs, strict=True):
-            np.testing.assert_allclose([low, high], limits, rtol=1e-9, atol=1e-12)
+            np.testing.assert_allclose([low, high], limits, rtol=1e-5, atol=1e-5)
             yield q, cell, low, high
 
 
@@ -107,12 +114,14 @@ def test_cells_are_those_of_the_slow_twin(seed, shape, missing, kappa):
     for q, cell, _, _ in matched(memory, twin):
         n += 1
         record = memory.cells[q]
-        np.testing.assert_allclose(record.rows, cell.rows, rtol=1e-9)
-        np.testing.assert_allclose(record.weight, cell.weight, rtol=1e-9)
+        np.testing.assert_allclose(record.rows, cell.rows, rtol=1e-5)
+        np.testing.assert_allclose(record.weight, cell.weight, rtol=1e-5)
         assert record.own == cell.own
-        np.testing.assert_allclose(memory.mean[q], cell.mean, rtol=1e-7, atol=1e-9)
-        m2 = memory.m2[q] / record.weight
-        np.testing.assert_allclose(m2, packed(cell.covariance, shape[0]), rtol=1e-6, atol=1e-9)
+        np.testing.assert_allclose(memory.mean[q], cell.mean, rtol=1e-5, atol=1e-5)
+        unit = memory.unit[record.code, : shape[0]]
+        covariance = memory.m2[q] / record.weight * packed(np.outer(unit, unit), shape[0])
+        expected = packed(cell.covariance, shape[0])
+        np.testing.assert_allclose(covariance, expected, rtol=1e-4, atol=1e-6)
     assert n == memory.counters[1]
     for c in range(3):
         np.testing.assert_allclose(
@@ -141,7 +150,7 @@ def test_rows_are_drawn_as_by_the_slow_twin(shape):
             cell, low, high, counts[q], shape[0], Bits(SEED, DRAWS, 9, q, 1), full=is_full(shape[0])
         )
         own = slice(starts[q], starts[q] + counts[q])
-        np.testing.assert_allclose(drawn[:, own].T, expected, rtol=1e-6, atol=1e-9)
+        np.testing.assert_allclose(drawn[:, own].T, expected, rtol=1e-3, atol=1e-3)
         assert (labels[own] == memory.cells.code[q]).all()
     assert np.isnan(drawn[0, labels == 2]).all()
     assert len(set(labels)) == 3
@@ -165,12 +174,14 @@ def test_trees_are_grown_as_by_the_slow_twin(seed, missing):
 
 
 def cells_of(memory, code, tree):
-    """Content of the cells of one tree of a class, from left to right."""
+    """Content of the cells of one tree of a class, from left to right, of two numeric columns."""
     if memory.roots[code, tree] < 0:
         return None
     ends = np.zeros(memory.mean.shape[1])
     cells = [q for q, *_ in walked(memory, memory.roots[code, tree], ends, ends)]
-    return memory.cells.rows[cells].tolist(), memory.mean[cells].tolist(), memory.m2[cells].tolist()
+    unit = memory.unit[code, :2]
+    m2 = memory.m2[cells] * np.outer(unit, unit)[np.tril_indices(2)]
+    return memory.cells.rows[cells].tolist(), memory.mean[cells].tolist(), m2.tolist()
 
 
 def test_merged_memories_stand_side_by_side_and_learn_on():
@@ -178,7 +189,7 @@ def test_merged_memories_stand_side_by_side_and_learn_on():
     one, other = y < 2, y > 0
     a = learnt(X[one], y[one], weights[one], 2)
     b = learnt(X[other], y[other] - 1, weights[other], 2)
-    both = merged(a, b, np.array([1, 2, 0]), TREES)
+    both = merged(a, b, np.array([1, 2, 0]), TREES, 2)
     assert both.roots.shape == (3, 2 * TREES)
     for tree in range(TREES):
         assert cells_of(both, 0, tree) == cells_of(a, 0, tree)
@@ -194,7 +205,7 @@ def test_merged_memories_stand_side_by_side_and_learn_on():
     both = learnt(X, y, weights, 2, memory=both)
     assert cells_of(both, 1, TREES) == before
     assert cells_of(both, 2, 0) != cells_of(b, 1, 0)
-    thrice = merged(both, a, np.array([0, 1, 2]), TREES)
+    thrice = merged(both, a, np.array([0, 1, 2]), TREES, 2)
     assert cells_of(thrice, 1, 2 * TREES) == cells_of(a, 1, 0)
 
 
@@ -210,6 +221,58 @@ def test_without_a_class_the_others_learn_on_as_before():
     for code in (0, 2):
         for tree in range(TREES):
             assert cells_of(again, code, tree) == cells_of(straight, code, tree)
+
+
+def totals(memory, code, tree):
+    """Weight, mean and covariance of all cells of a tree of a class, weighted by their rows."""
+    ends = np.zeros(memory.mean.shape[1])
+    cells = [q for q, *_ in walked(memory, memory.roots[code, tree], ends, ends)]
+    rows, mean, unit = memory.cells.rows[cells], memory.mean[cells], memory.unit[code, :2]
+    centre = rows @ mean / rows.sum()
+    second = np.zeros((2, 2))
+    for q, n, m in zip(cells, rows, mean, strict=True):
+        own = np.zeros((2, 2))
+        own[np.tril_indices(2)] = memory.m2[q] / memory.cells.weight[q]
+        own = (own + np.tril(own, -1).T) * np.outer(unit, unit)
+        second += n * (own + np.outer(m - centre, m - centre)[:2, :2])
+    return rows.sum(), centre, second / rows.sum(), len(cells)
+
+
+def test_joined_cells_keep_what_their_class_is_as_a_whole():
+    X, y, weights = stream(400, 2, 1, 6)
+    y[y == 2] = np.where(np.arange((y == 2).sum()) % 8 == 0, 2, 0)
+    memory = learnt(X, y, weights, 2)
+    half = coarsened(memory, int(memory.counters[1]) // 3, 2)
+    assert len(half.cells) == half.counters[1] == int(memory.counters[1]) // 3
+    counts = []
+    for code in range(3):
+        for tree in range(TREES):
+            before, after = totals(memory, code, tree), totals(half, code, tree)
+            for one, other in zip(before[:3], after[:3], strict=True):
+                np.testing.assert_allclose(other, one, rtol=1e-4, atol=1e-5)
+            counts.append((before[3], after[3]))
+    # The class with few rows keeps its cells, as each of them is a larger share of it.
+    kept = [after / before for before, after in counts]
+    assert min(kept[4:]) > max(kept[:2])
+    least = coarsened(memory, 1, 2)
+    assert len(least.cells) == 3 * TREES
+    # Cells with smaller shares than those that were joined are not cut again.
+    again = learnt(X, y, weights, 2, memory=half)
+    shares = again.cells.rows / again.weight[again.cells.code]
+    assert (shares[: again.counters[1]] > 0).all()
+    assert again.counters[1] < 1.5 * memory.counters[1]
+
+
+def test_first_trees_stay_as_they_are():
+    X, y, weights = stream(200, 2, 1, 7)
+    memory = learnt(X, y, weights, 2)
+    both = merged(memory, memory, np.arange(3), TREES, 2)
+    first = with_first_trees(both, 1, TREES)
+    for code in range(3):
+        for tree in (0, TREES):
+            assert cells_of(first, code, tree) == cells_of(memory, code, 0)
+            assert cells_of(first, code, tree + 1) is None
+    assert len(first.nodes) == 2 * len(first.cells) - 6
 
 
 @pytest.mark.parametrize("n_numeric", [2, MOST_PAIRED_COLUMNS])

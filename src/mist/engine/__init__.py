@@ -34,6 +34,7 @@ Each module imports only modules above it in this table.
 ``likelihood``          the gain in log likelihood
 ``class_memory``        cells of each class, grown from its own rows
 ``class_memory_upkeep`` class memories copied, merged, widened, freed of a class
+``class_memory_budget`` cells joined, to keep a limit on bytes
 ``replayed_rows``       rows drawn from class memories
 ``replay_trees``        trees grown on replayed rows
 ``conformity``          how rows fit the classes seen so far

@@ -9,6 +9,9 @@ the mean. Both halves inherit the moments of the cell, cut as a Gaussian.
 At its first own row, a half keeps the inherited moments with a small weight, of one row by default.
 So the moments of a cell are never those of a single row, except in a class of one row.
 
+Moments of second order are kept in single precision and in units of their own, powers of two near
+the first deviation in each column of the class.
+
 Other classes play no part: the order of the classes does not matter, an absent class loses nothing,
 and memories are merged by standing side by side.
 
@@ -75,12 +78,18 @@ LEAST_ROWS = 3.0
 FLAT = 1e-10
 """A cell is not cut in a column in which it has less than this share of its class's variance."""
 
+LEAST_LEFT = 1e-6
+"""A column with less than this share of its variance left after a cut has none left."""
+
+MOST_UNITS = 1e12
+"""Deviations count as at most so many units, so that single precision suffices."""
+
 CUT_WIDTH = 0.5
 """Thresholds are drawn within so many standard deviations of the mean."""
 
 N_CELL_NODES, N_CLASS_CELLS = range(2)
 
-BY_CODE = ("roots", "cuts", "rows", "weight", "seen", "centre", "spread")
+BY_CODE = ("roots", "cuts", "rows", "weight", "seen", "centre", "spread", "unit")
 """Fields of a `ClassMemory` with an entry for each class."""
 
 _ROOT_2 = math.sqrt(2.0)
@@ -93,7 +102,7 @@ class ClassMemory(NamedTuple):
     nodes: Any  # records CELL_NODE
     cells: Any  # records CLASS_CELL
     mean: Any  # float64 (cells, a + b); NaN: no value so far
-    m2: Any  # float64 (cells, p): weighted sums of products of deviations
+    m2: Any  # float32 (cells, p): weighted sums of products of deviations, in units of the class
     roots: Any  # int32 (codes, trees): -1 without a row
     cuts: Any  # int64 (codes, trees): cuts made so far
     rows: Any  # int64 (codes,)
@@ -101,6 +110,8 @@ class ClassMemory(NamedTuple):
     seen: Any  # float64 (codes, a + b): weight of the values of a column
     centre: Any  # float64 (codes, a + b): their mean
     spread: Any  # float64 (codes, a + b): weighted sums of squares
+    unit: Any  # float64 (codes, a + b): powers of two; 0: no deviation so far
+    finest: Any  # float64 (1,): cells with a smaller share of their class are not cut
     counters: Any  # int64 (2,)
 
 
@@ -120,7 +131,7 @@ def new_memory(n_numeric: int, n_columns: int, n_trees: int) -> ClassMemory:
         nodes=new_records(0, CELL_NODE),
         cells=new_records(0, CLASS_CELL),
         mean=np.zeros((0, n_columns)),
-        m2=np.zeros((0, n_moments(n_numeric))),
+        m2=np.zeros((0, n_moments(n_numeric)), np.float32),
         roots=np.zeros((0, n_trees), np.int32),
         cuts=np.zeros((0, n_trees), np.int64),
         rows=np.zeros(0, np.int64),
@@ -128,6 +139,8 @@ def new_memory(n_numeric: int, n_columns: int, n_trees: int) -> ClassMemory:
         seen=np.zeros((0, n_columns)),
         centre=np.zeros((0, n_columns)),
         spread=np.zeros((0, n_columns)),
+        unit=np.zeros((0, n_columns)),
+        finest=np.zeros(1),
         counters=np.zeros(2, np.int64),
     )
 
@@ -142,15 +155,15 @@ def reserve_codes(memory: ClassMemory, n_codes: int) -> ClassMemory:
     return memory
 
 
-def reserve_cells(memory: ClassMemory) -> ClassMemory:
-    """Return a memory with space for more cells: at least a cut in every tree of a class."""
-    n_trees = memory.roots.shape[1]
-    n_nodes, n_cells = memory.counters.tolist()
-    n_nodes, n_cells = n_nodes + 2 * n_trees, n_cells + n_trees
-    lengths = {"nodes": n_nodes, "cells": n_cells, "mean": n_cells, "m2": n_cells}
-    return memory._replace(
-        **{name: grown(getattr(memory, name), n + n // 4) for name, n in lengths.items()}
-    )
+def reserve_cells(memory: ClassMemory, n_trees: int, most: int) -> ClassMemory:
+    """Return a memory with space for more cells: at least one more in each of some trees.
+
+    There are not to be more than ``most`` cells, unless these few are.
+    """
+    least = int(memory.counters[N_CLASS_CELLS]) + n_trees
+    n_cells = max(least, min(least + least // 4, most))
+    lengths = {"nodes": 2 * n_cells, "cells": n_cells, "mean": n_cells, "m2": n_cells}
+    return memory._replace(**{name: grown(getattr(memory, name), n) for name, n in lengths.items()})
 
 
 @exact
@@ -219,12 +232,14 @@ def _count_in_class(memory, c, X, i, w):
             else:
                 memory.centre[c, j] += w / memory.seen[c, j] * away
                 memory.spread[c, j] += w * away * (x - memory.centre[c, j])
+                if memory.unit[c, j] == 0.0 and away != 0.0:
+                    memory.unit[c, j] = math.ldexp(1.0, math.frexp(away)[1])
 
 
 @exact
 def _absorb(memory, q, X, i, w, n_numeric, full, shift):
     """Learn a row of weight w; a missing value counts as the mean of the cell."""
-    mean, m2 = memory.mean, memory.m2
+    mean, m2, c = memory.mean, memory.m2, memory.cells.code[q]
     before = memory.cells.weight[q]
     memory.cells.weight[q] = before + w
     r = w / memory.cells.weight[q]
@@ -233,8 +248,13 @@ def _absorb(memory, q, X, i, w, n_numeric, full, shift):
         shift[j] = 0.0
         if x == x and mean[q, j] == mean[q, j]:
             shift[j] = x - mean[q, j]
+            mean[q, j] += r * shift[j]
         elif x == x:
             mean[q, j] = x
+    for j in range(n_numeric):
+        unit = memory.unit[c, j]
+        away = shift[j] / unit if unit > 0.0 else 0.0
+        shift[j] = min(max(away, -MOST_UNITS), MOST_UNITS)
     at = 0
     for j in range(n_numeric):
         scaled = shift[j] * before * r
@@ -244,8 +264,6 @@ def _absorb(memory, q, X, i, w, n_numeric, full, shift):
             at += j + 1
         else:
             m2[q, j] += scaled * shift[j]
-    for j in range(mean.shape[1]):
-        mean[q, j] += r * shift[j]
 
 
 @exact
@@ -260,9 +278,9 @@ def _fade_inherited(memory, q, kappa):
 
 @exact
 def _variance(memory, q, j, n_numeric, full):
-    """Variance of a column in a cell; 0 without a value."""
+    """Variance of a column in a cell, in its unit; 0 without a value."""
     if j < n_numeric:
-        return memory.m2[q, variance_at(j, full)] / memory.cells.weight[q]
+        return float(memory.m2[q, variance_at(j, full)]) / memory.cells.weight[q]
     p = memory.mean[q, j]
     return p * (1.0 - p) if p == p else 0.0
 
@@ -275,6 +293,8 @@ def _column_to_cut(memory, q, n_numeric, full, seed):
     best, most = -1, 0.0
     for j in range(memory.mean.shape[1]):
         overall = memory.spread[c, j] / memory.seen[c, j] if memory.seen[c, j] > 0.0 else 0.0
+        if j < n_numeric and overall > 0.0:
+            overall /= memory.unit[c, j] * memory.unit[c, j]
         share = _variance(memory, q, j, n_numeric, full) / overall if overall > 0.0 else 0.0
         if not share >= FLAT:
             continue
@@ -287,30 +307,32 @@ def _column_to_cut(memory, q, n_numeric, full, seed):
 
 
 @exact
-def _inherit(memory, q, j, mean, variance, part, n_numeric, full, shift):
-    """Cut the moments of a cell: column j gets a mean and a variance, the others follow it.
+def _inherit(memory, q, j, moved, variance, part, n_numeric, full, shift):
+    """Cut the moments of a cell: the mean of column j moves, its variance changes, others follow.
 
-    ``part`` is the share of the weight that the cell keeps.
+    Both are in the unit of the column. ``part`` is the share of the weight that the cell keeps.
     """
-    m2, w = memory.m2, memory.cells.weight[q]
+    m2, w, c = memory.m2, memory.cells.weight[q], memory.cells.code[q]
     memory.cells.weight[q] = w * part
     if not full:
         for k in range(n_numeric):
             m2[q, k] *= part
-        memory.mean[q, j] = mean
+        memory.mean[q, j] += moved * memory.unit[c, j]
         m2[q, j] = variance * (w * part)
         return
     before = m2[q, variance_at(j, full)] / w
-    moved = mean - memory.mean[q, j]
     for k in range(n_numeric):
         low, high = min(j, k), max(j, k)
         shift[k] = m2[q, high * (high + 1) // 2 + low] / w / before
     at = 0
     for k in range(n_numeric):
-        memory.mean[q, k] += shift[k] * moved
+        memory.mean[q, k] += shift[k] * moved * memory.unit[c, k]
+        old = m2[q, at + k] / w
         for i in range(k + 1):
             less = shift[k] * shift[i] * (before - variance)
             m2[q, at + i] = (m2[q, at + i] / w - less) * (w * part)
+        if m2[q, at + k] < LEAST_LEFT * old * (w * part):
+            m2[q, at + k] = 0.0
         at += k + 1
 
 
@@ -348,9 +370,8 @@ def _cut(memory, q, n_numeric, full, seed, shift):
     if j < 0:
         return False
     cells, mean, m2 = memory.cells, memory.mean, memory.m2
-    at, variance = mean[q, j], _variance(memory, q, j, n_numeric, full)
     if j >= n_numeric:
-        right = at
+        right = mean[q, j]
         other = _divide(memory, q, j, 0.5, right)
         for k in range(m2.shape[1]):
             m2[other, k] *= right
@@ -361,18 +382,20 @@ def _cut(memory, q, n_numeric, full, seed, shift):
         return True
     counter = cells.code[q] * memory.roots.shape[1] + cells.tree[q]
     number = memory.cuts[cells.code[q], cells.tree[q]]
+    variance = _variance(memory, q, j, n_numeric, full)
     sd = math.sqrt(variance)
     z = CUT_WIDTH * (2.0 * uniform(seed, CUTS, counter, number, mean.shape[1]) - 1.0)
     right = 0.5 * (1.0 - math.erf(z / _ROOT_2))
     height = _PEAK * math.exp(-0.5 * z * z)
     low, high = height / (1.0 - right), height / right
-    other = _divide(memory, q, j, at + sd * z, right)
+    threshold = mean[q, j] + sd * z * memory.unit[cells.code[q], j]
+    other = _divide(memory, q, j, threshold, right)
     _inherit(
-        memory, q, j, at - sd * low, variance * (1.0 - z * low - low * low), 1.0 - right,
+        memory, q, j, -sd * low, variance * (1.0 - z * low - low * low), 1.0 - right,
         n_numeric, full, shift,
     )  # fmt: skip
     _inherit(
-        memory, other, j, at + sd * high, variance * (1.0 + z * high - high * high), right,
+        memory, other, j, sd * high, variance * (1.0 + z * high - high * high), right,
         n_numeric, full, shift,
     )  # fmt: skip
     return True
@@ -402,8 +425,7 @@ def learn_rows(
         w, c = weights[i], codes[i]
         if not w > 0.0:
             continue
-        lacks = memory.counters[N_CELL_NODES] + 2 * n_trees > len(memory.nodes)
-        if lacks or memory.counters[N_CLASS_CELLS] + n_trees > len(cells):
+        if memory.counters[N_CLASS_CELLS] + n_trees > len(cells):
             return i
         _count_in_class(memory, c, X, i, w)
         need = min(most, max(LEAST_ROWS, memory.rows[c] / ROWS_SHARE))
@@ -416,7 +438,9 @@ def learn_rows(
             _absorb(memory, q, X, i, w, n_numeric, full, shift)
             cells.rows[q] += w
             cells.own[q] += 1
+            if cells.own[q] < need or cells.rows[q] < memory.finest[0] * memory.weight[c]:
+                continue
             # A flat cell is examined again after as many rows; its moments stay.
-            if cells.own[q] >= need and not _cut(memory, q, n_numeric, full, seed, shift):
+            if not _cut(memory, q, n_numeric, full, seed, shift):
                 cells.own[q] = 1
     return len(X)

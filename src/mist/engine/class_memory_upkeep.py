@@ -20,7 +20,7 @@ from mist.engine.class_memory import (
 Array = np.ndarray[Any, Any]
 
 _BY_CELL = ("cells", "mean", "m2")
-_BY_COLUMN = ("seen", "centre", "spread")
+_BY_COLUMN = ("seen", "centre", "spread", "unit")
 
 
 def trimmed(memory: ClassMemory) -> ClassMemory:
@@ -60,18 +60,34 @@ def with_columns(memory: ClassMemory, n_numeric: int, n_more: int) -> ClassMemor
 def without_class(memory: ClassMemory, code: int) -> ClassMemory:
     """Return a memory that knows nothing of a class; its code stays."""
     memory = trimmed(memory)
-    keep_nodes, keep_cells = memory.nodes.code != code, memory.cells.code != code
-    memory = memory._replace(
-        nodes=memory.nodes[keep_nodes],
-        **{name: getattr(memory, name)[keep_cells] for name in _BY_CELL},
-    )
-    node_at, cell_at = np.cumsum(keep_nodes) - 1, np.cumsum(keep_cells) - 1
-    _renumber(memory, node_at, cell_at)
     memory.roots[code], memory.cuts[code] = -1, 0
-    memory.roots[memory.roots >= 0] = node_at[memory.roots[memory.roots >= 0]]
     memory.rows[code], memory.weight[code] = 0, 0.0
     for name in _BY_COLUMN:
         getattr(memory, name)[code] = 0.0
+    return selected(memory, memory.nodes.code != code, memory.cells.code != code)
+
+
+def with_first_trees(memory: ClassMemory, n_kept: int, n_trees: int) -> ClassMemory:
+    """Return a memory with the first trees only of every ``n_trees`` trees of each class."""
+    memory = trimmed(memory)
+    memory.roots[:, np.arange(memory.roots.shape[1]) % n_trees >= n_kept] = -1
+    kept = memory.cells.tree % n_trees < n_kept
+    # A node belongs to the tree of any cell under it; children follow their parents.
+    nodes = np.zeros(len(memory.nodes), bool)
+    nodes[memory.cells.node[kept]] = True
+    for v in np.flatnonzero(memory.nodes.parent >= 0)[::-1].tolist():
+        nodes[memory.nodes.parent[v]] |= nodes[v]
+    return selected(memory, nodes, kept)
+
+
+def selected(memory: ClassMemory, nodes: Array, cells: Array) -> ClassMemory:
+    """Return a memory without spare capacity with some of its nodes and cells, given as masks."""
+    memory = memory._replace(
+        nodes=memory.nodes[nodes], **{name: getattr(memory, name)[cells] for name in _BY_CELL}
+    )
+    node_at, cell_at = np.cumsum(nodes) - 1, np.cumsum(cells) - 1
+    _renumber(memory, node_at, cell_at)
+    memory.roots[memory.roots >= 0] = node_at[memory.roots[memory.roots >= 0]]
     memory.counters[N_CELL_NODES] = len(memory.nodes)
     memory.counters[N_CLASS_CELLS] = len(memory.cells)
     return memory
@@ -85,7 +101,9 @@ def _renumber(memory: ClassMemory, node_at: Array, cell_at: Array) -> None:
     cells.node[:] = node_at[cells.node]
 
 
-def merged(memory: ClassMemory, other: ClassMemory, codes: Array, n_trees: int) -> ClassMemory:
+def merged(
+    memory: ClassMemory, other: ClassMemory, codes: Array, n_trees: int, n_numeric: int
+) -> ClassMemory:
     """Return two memories side by side.
 
     A class that only the other one knows has its trees taken over and goes on learning with them.
@@ -97,8 +115,8 @@ def merged(memory: ClassMemory, other: ClassMemory, codes: Array, n_trees: int) 
         Memories with the same columns; neither is changed.
     codes : ndarray of int64
         Codes in ``memory`` of the classes of ``other``.
-    n_trees : int
-        Number of trees of a class that learn.
+    n_trees, n_numeric : int
+        Number of trees of a class that learn, and of numeric columns.
     """
     mine, theirs = trimmed(memory), trimmed(other)
     codes = codes[: len(theirs.rows)]
@@ -125,13 +143,15 @@ def merged(memory: ClassMemory, other: ClassMemory, codes: Array, n_trees: int) 
         mine.roots[codes[at], there] = np.where(roots >= 0, roots + len(mine.nodes), -1)
         mine.cuts[codes[at], there] = theirs.cuts[at]
         _add_totals(mine, codes[at], theirs, at)
+        _change_units(theirs, at, mine.unit[codes[at]], n_numeric)
     theirs.cells.tree[:] += first[theirs.cells.code]
     for records in (theirs.nodes, theirs.cells):
         records.code[:] = codes[records.code]
     stacked = {
         name: _stacked(getattr(mine, name), getattr(theirs, name)) for name in ("nodes", *_BY_CELL)
     }
-    return mine._replace(**stacked, counters=mine.counters + theirs.counters)
+    finest = np.maximum(mine.finest, theirs.finest)
+    return mine._replace(**stacked, finest=finest, counters=mine.counters + theirs.counters)
 
 
 def _stacked(one: Any, other: Any) -> Any:
@@ -149,3 +169,14 @@ def _add_totals(memory: ClassMemory, code: Any, other: ClassMemory, at: int) -> 
     memory.spread[code] += other.spread[at] + away**2 * a * share
     memory.centre[code] += away * share
     memory.seen[code] += b
+    memory.unit[code] = np.where(memory.unit[code] > 0.0, memory.unit[code], other.unit[at])
+
+
+def _change_units(memory: ClassMemory, code: int, unit: Array, a: int) -> None:
+    """Put the moments of a class into other units, powers of two like its own."""
+    factor = np.where(unit > 0.0, per(memory.unit[code], unit), 1.0)
+    own = memory.cells.code == code
+    lower = np.tril_indices(a)
+    products = np.outer(factor[:a], factor[:a])
+    memory.m2[own] *= (products[lower] if is_full(a) else np.diag(products)).astype(np.float32)
+    memory.unit[code] = unit

@@ -156,7 +156,7 @@ def _most_frequent(y, space, begin, end):
 
 @exact
 def grow(X, y, space, n_columns, n_thresholds, seed, number, nodes):
-    """Grow a tree until its leaves are pure; returns its number of nodes.
+    """Grow a tree, level by level, until its leaves are pure; returns its number of nodes.
 
     Parameters
     ----------
@@ -170,8 +170,9 @@ def grow(X, y, space, n_columns, n_thresholds, seed, number, nodes):
         Columns that a split examines, and random thresholds of each.
     seed, number : int
         Seed, and number of the tree.
-    nodes : records REPLAY_NODE, shape (2 m,)
-        Receives the tree. Children are numbered from its root.
+    nodes : records REPLAY_NODE
+        Receives the tree, which ends early if there are not enough; 2 m suffice. Children are
+        numbered from its root.
     """
     n = y.size
     for r in range(n):
@@ -185,7 +186,7 @@ def grow(X, y, space, n_columns, n_thresholds, seed, number, nodes):
         label, mixed = _most_frequent(y, space, begin, end)
         nodes.feature[v], nodes.first[v] = -1, label
         nodes.threshold[v], nodes.missing[v] = 0.0, 0
-        if mixed:
+        if mixed and made + 2 <= len(nodes):
             j, t, state = _best_split(X, y, space, begin, end, n_columns, n_thresholds, state)
             if j >= 0:
                 border, missing = _divide(X, space, begin, end, j, t)

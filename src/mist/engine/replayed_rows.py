@@ -57,7 +57,10 @@ def count_draws(memory, per_weight, seed, tree, n_trees, number, counts):
 
 @exact
 def _factorise(memory, q, n_numeric, full, root):
-    """Write the Cholesky factor of the covariance of a cell; columns without variance get zeros."""
+    """Write the Cholesky factor of the covariance of a cell, in the units of its class.
+
+    Columns without variance get zeros.
+    """
     m2, w, row = memory.m2, memory.cells.weight[q], 0
     if not full:
         for j in range(n_numeric):
@@ -125,13 +128,14 @@ def replay(memory, counts, seed, number, n_numeric, full, X, y, root, noise, low
             for j in range(n_numeric):
                 noise[j] = NARROWING * bell(mix(state))
                 state = following(state)
-                x = mean[q, j]
+                away = 0.0
                 if full:
                     for k in range(j + 1):
-                        x += root[at + k] * noise[k]
+                        away += root[at + k] * noise[k]
                     at += j + 1
                 else:
-                    x += root[j] * noise[j]
+                    away = root[j] * noise[j]
+                x = mean[q, j] + away * memory.unit[memory.cells.code[q], j]
                 X[j, r] = min(max(x, low[j]), high[j]) if x == x else x
             for j in range(n_numeric, mean.shape[1]):
                 p = mean[q, j]

@@ -25,6 +25,7 @@ def check_replay_forest(model: Any) -> None:
     replay = model._replay
     require(type(replay) is class_of("Replay"), "its memories have the wrong type")
     allowed = {"memory", "snapshot", "n_numeric", "options", "seed"}
+    allowed |= {"max_bytes", "in_use"}
     require(set(vars(replay)) <= allowed, "its memories have an unknown attribute")
     n_numeric = model.trees_[0]._state.options.n_numeric
     require(replay.n_numeric == n_numeric, "its memories have other columns")
@@ -32,6 +33,9 @@ def check_replay_forest(model: Any) -> None:
     names = ("memory_trees", "rows_per_cell", "inherited_rows")
     wanted = tuple(getattr(model, name) for name in names)
     require(replay.options == wanted, "the options of its memories differ")
+    trees = replay.in_use
+    require(type(trees) is int and 1 <= trees <= model.memory_trees, "it has too few memory trees")
+    require(replay.max_bytes == model.max_bytes, "the limit of its memories differs")
     n_codes = len(model._labels.ranks)
     for memory in (replay.memory, replay.snapshot):
         if memory is not None:
@@ -64,6 +68,8 @@ def _check_memory(memory: Any, n_numeric: int, n_columns: int, n_trees: int) -> 
     both = np.concatenate([children, children + 1])
     require((nodes.parent[both] == np.tile(above, 2)).all(), "a node has another parent")
     roots = memory.roots[memory.roots >= 0]
+    # Compiled code looks for space for cells only: a cut adds two nodes and one cell.
+    require(sizes["nodes"] >= 2 * sizes["cells"] - len(roots), "a memory has too few nodes")
     _check_within(memory.roots, -1, n_nodes, "a root")
     used = np.sort(np.concatenate([both, roots]))
     require(np.array_equal(used, np.arange(n_nodes)), "a node has no parent, or two")

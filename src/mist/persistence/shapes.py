@@ -147,7 +147,7 @@ CLASS_MEMORY: Table = {
     "nodes": (CELL_NODE, "nodes"),
     "cells": (CLASS_CELL, "cells"),
     "mean": (_F, "cells d"),
-    "m2": (_F, "cells moments"),
+    "m2": (np.float32, "cells moments"),
     "roots": (np.int32, "codes trees"),
     "cuts": (_I, "codes trees"),
     "rows": (_I, "codes"),
@@ -155,6 +155,8 @@ CLASS_MEMORY: Table = {
     "seen": (_F, "codes d"),
     "centre": (_F, "codes d"),
     "spread": (_F, "codes d"),
+    "unit": (_F, "codes d"),
+    "finest": (_F, "1"),
     "counters": (_I, "2"),
 }
 EXPERTS: Table = {"weights": (_F, "experts"), "curvature": (_F, "curvature")}
