@@ -195,7 +195,8 @@ def draw_rows(
 
 
 def grow_tree(X: np.ndarray, y: np.ndarray, n_columns: int, n_thresholds: int, bits: Bits) -> Any:
-    """A tree as nested tuples (column, threshold, where NaN goes, left, right), leaves as classes.
+    """A tree as nested tuples (column, threshold, where NaN goes, left, right), leaves as the
+    shares of their two main classes.
 
     Nodes are cut level by level, as the random bits are drawn in that order. The rows of a node are
     in the order in which the division of its parent has left them.
@@ -209,7 +210,9 @@ def grow_tree(X: np.ndarray, y: np.ndarray, n_columns: int, n_thresholds: int, b
         if np.count_nonzero(counts) > 1:
             found = best_split(X, y, rows, columns, n_columns, n_thresholds, bits)
         if found is None:
-            node.append(int(counts.argmax()))
+            order = np.argsort(-counts, kind="stable")[:2].tolist()
+            part = counts[order[0]] / counts.sum()
+            node.append({order[0]: part, order[-1]: 1.0 - part} if part < 1.0 else {order[0]: 1.0})
             continue
         j, t = found
         left, right = divided(X[:, j] <= t, rows)
@@ -268,10 +271,11 @@ def threshold(values: np.ndarray, rows: list[int], bits: Bits) -> float | None:
     return None
 
 
-def vote(tree: list[Any], x: Sequence[float]) -> int:
-    """Class that a tree predicts."""
+def vote(tree: list[Any], x: Sequence[float]) -> dict[int, float]:
+    """Vote of a tree by class."""
     while len(tree) > 1:
         j, t, missing, left, right = tree
         goes_right = missing if math.isnan(x[j]) else not x[j] <= t
         tree = right if goes_right else left
-    return int(tree[0])
+    shares: dict[int, float] = tree[0]
+    return shares

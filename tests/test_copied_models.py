@@ -5,7 +5,7 @@ import copy
 import numpy as np
 import pytest
 
-from mist import MistForest, QuantileSketch
+from mist import MistForest, MistReplayForest, QuantileSketch
 from mist.baselines import NCM
 from mist.preprocessing import StreamEncoder, StreamPipeline
 from published import paper_tree
@@ -18,6 +18,7 @@ MODELS = {
     "tree": lambda: paper_tree(grace_period=20),
     "tree that follows its stream": lambda: paper_tree(adapt="stream"),
     "forest": lambda: MistForest(paper_tree(), n_trees=2),
+    "replay forest": lambda: MistReplayForest(paper_tree(), replay_trees=3, memory_trees=2),
     "baseline": NCM,
     "pipeline": lambda: StreamPipeline(model=paper_tree()),
 }

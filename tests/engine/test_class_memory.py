@@ -160,6 +160,7 @@ def test_rows_are_drawn_as_by_the_slow_twin(shape):
 @given(seed=st.integers(0, 2**32 - 1), missing=st.sampled_from([0.0, 0.2]))
 def test_trees_are_grown_as_by_the_slow_twin(seed, missing):
     X, y, _ = stream(80, 3, 1, seed, missing)
+    X[60:70] = X[60]  # rows that cannot be told apart
     nodes = new_nodes(160)
     columns = np.ascontiguousarray(X.T)
     made = grow(columns, y, new_grower(80, 3, 4), 2, 2, seed, 4, nodes)
@@ -167,10 +168,12 @@ def test_trees_are_grown_as_by_the_slow_twin(seed, missing):
     asked = np.vstack([X, stream(50, 3, 1, seed + 1, 0.3)[0]])
     votes = np.zeros((len(asked), 3))
     count_votes(nodes[:made].copy(), np.zeros(1, np.int64), asked, votes)
-    assert votes.sum(axis=1).tolist() == [1.0] * len(asked)
-    assert votes.argmax(axis=1).tolist() == [vote(tree, x) for x in asked]
+    for x, found in zip(asked, votes, strict=True):
+        wanted = vote(tree, x)
+        np.testing.assert_allclose(found, [wanted.get(c, 0.0) for c in range(3)])
+    np.testing.assert_allclose(votes.sum(axis=1), 1.0)
     if not missing:  # leaves are pure, and no two of these rows are alike
-        assert (votes[:80].argmax(axis=1) == y).all()
+        assert (votes[:60].argmax(axis=1) == y[:60]).all()
 
 
 def cells_of(memory, code, tree):

@@ -1,4 +1,7 @@
-"""Trees grown on replayed rows: each split is the best of a few random ones, leaves are pure."""
+"""Trees grown on replayed rows: each split is the best of a few random ones.
+
+Leaves are pure, where rows can be told apart.
+"""
 
 from __future__ import annotations
 
@@ -13,9 +16,9 @@ from mist.engine.records import new_records
 REPLAY_NODE = np.dtype(
     [
         ("feature", np.int32),  # -1: a leaf
-        ("first", np.int32),  # left child, the right one follows it; at a leaf the class code
-        ("threshold", np.float64),  # values up to it go left
-        ("missing", np.int32),  # where missing values go: 0 left, 1 right
+        ("first", np.int32),  # left child, the right one follows it; at a leaf its main class
+        ("threshold", np.float64),  # values up to it go left; at a leaf the share of that class
+        ("missing", np.int32),  # where missing values go: 0 left, 1 right; at a leaf another class
         ("unused", np.int32),
     ]
 )
@@ -142,16 +145,23 @@ def _divide(X, space, begin, end, j, t):
 
 
 @exact
-def _most_frequent(y, space, begin, end):
-    """Most frequent class of rows, the first in a tie; and whether there are others."""
+def _two_classes(y, space, begin, end):
+    """The two most frequent classes of rows, the first ones in a tie, and the share of the first.
+
+    The second is the first again if there are no others.
+    """
     space.total[:] = 0
     for r in range(begin, end):
         space.total[y[space.order[r]]] += 1
-    best = 0
-    for c in range(space.total.size):
+    best, second = 0, -1
+    for c in range(1, space.total.size):
         if space.total[c] > space.total[best]:
-            best = c
-    return best, space.total[best] < end - begin
+            best, second = c, best
+        elif second < 0 or space.total[c] > space.total[second]:
+            second = c
+    n = end - begin
+    share = space.total[best] / n if n > 0 else 1.0
+    return best, second if share < 1.0 else best, share
 
 
 @exact
@@ -183,10 +193,10 @@ def grow(X, y, space, n_columns, n_thresholds, seed, number, nodes):
     space.begin[0], space.end[0], made, v = 0, n, 1, 0
     while v < made:
         begin, end = space.begin[v], space.end[v]
-        label, mixed = _most_frequent(y, space, begin, end)
+        label, other, part = _two_classes(y, space, begin, end)
         nodes.feature[v], nodes.first[v] = -1, label
-        nodes.threshold[v], nodes.missing[v] = 0.0, 0
-        if mixed and made + 2 <= len(nodes):
+        nodes.threshold[v], nodes.missing[v] = part, other
+        if part < 1.0 and made + 2 <= len(nodes):
             j, t, state = _best_split(X, y, space, begin, end, n_columns, n_thresholds, state)
             if j >= 0:
                 border, missing = _divide(X, space, begin, end, j, t)
@@ -201,7 +211,7 @@ def grow(X, y, space, n_columns, n_thresholds, seed, number, nodes):
 
 @exact
 def count_votes(nodes, starts, X, out):
-    """Add one for the class that each tree predicts.
+    """Add one vote of each tree: for the class of a leaf, or its two main classes by their shares.
 
     Parameters
     ----------
@@ -222,4 +232,5 @@ def count_votes(nodes, starts, X, out):
                 x = X[i, nodes.feature[v]]
                 right = nodes.missing[v] if x != x else (0 if x <= nodes.threshold[v] else 1)
                 v = start + nodes.first[v] + right
-            out[i, nodes.first[v]] += 1.0
+            out[i, nodes.first[v]] += nodes.threshold[v]
+            out[i, nodes.missing[v]] += 1.0 - nodes.threshold[v]
