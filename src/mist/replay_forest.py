@@ -14,6 +14,7 @@ from mist.adaptation.follower import parts
 from mist.classifier import CheckedRows, MistClassifier
 from mist.engine.random import TREES, draw
 from mist.forest import MistForest
+from mist.inspection.replay_votes import ReplayExplanation, explain_votes
 from mist.locking import uninterrupted
 from mist.options import seed_of
 from mist.pooling import blend_votes, reweighted
@@ -325,6 +326,51 @@ class MistReplayForest(MistForest):
         return self
 
     # --- looking inside ---------------------------------------------------------------------
+
+    def explain(self, x: Any) -> ReplayExplanation:
+        """Explain the prediction for one row: votes, streaming trees, and the cells at the row.
+
+        Parameters
+        ----------
+        x : array-like, shape (d,), or mapping
+            The row. Absent names are missing; names never learnt are ignored.
+
+        Returns
+        -------
+        ReplayExplanation
+            For each class its probability, the share of the votes, its probability by the streaming
+            trees, and how much of its memory is near the row; printed as a table.
+
+        Raises
+        ------
+        NotFittedError
+            If nothing was learnt yet.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> X, y = load_iris(return_X_y=True)
+        >>> explanation = MistReplayForest().fit(X, y).explain(X[60])
+        >>> explanation.prediction, [vote.label for vote in explanation.classes][0]
+        (1, 1)
+        """
+        self._fitted()
+        return self._lock.read(lambda: self._explain(self.trees_[0]._row_to_predict(x)))
+
+    def _explain(self, X: Array) -> ReplayExplanation:
+        (base,) = super()._means(X)
+        votes, replayed = self._votes(X)
+        codes = np.full(len(self.classes_), -1)
+        codes[self._labels.ranks] = np.arange(len(self._labels.ranks))
+        return explain_votes(
+            self.classes_.tolist(),
+            blend_votes(base, votes, replayed, self.base_weight)[0],
+            votes[0] / self.replay_trees,
+            base[0],
+            codes,
+            self._replay.memory,
+            self.trees_[0]._without_shift(X),
+        )
 
     @property
     def n_cells_(self) -> int:

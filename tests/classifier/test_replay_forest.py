@@ -186,6 +186,29 @@ def test_missing_values_and_new_columns():
     assert np.isfinite(model.predict_proba_many({"b": X[:, 1]})).all()
 
 
+def test_an_explanation_gives_votes_and_the_cells_at_the_row():
+    X, y = fine(600)
+    model = made().partial_fit(X, y).partial_fit([[20.0, 20.0]], [5])
+    explanation = model.explain(X[0])
+    shares = model.predict_proba(X[:1])[0]
+    assert explanation.prediction == model.predict(X[:1])[0] == explanation.classes[0].label
+    by_label = {each.label: each for each in explanation.classes}
+    assert [by_label[label].probability for label in (0, 1, 5)] == shares.tolist()
+    assert sum(each.votes for each in explanation.classes) == pytest.approx(1.0)
+    np.testing.assert_allclose(
+        [by_label[label].base for label in (0, 1, 5)], model.trees_[0].predict_proba(X[:1])[0]
+    )
+    near, far = by_label[0], by_label[5]
+    assert near.distance < 0.5
+    assert np.isnan(far.distance)  # a class of one row has no spread
+    assert model.explain([20.0, 20.0]).classes[-1].distance > 5.0
+    assert 0.0 < near.rows < 0.2
+    assert far.votes == 0.0
+    lines = str(explanation).splitlines()
+    assert lines[0] == f"prediction: {explanation.prediction}"
+    assert len(lines) == 5
+
+
 @pytest.mark.parametrize("limit", [20_000, 100_000])
 def test_the_limit_on_bytes_holds_after_every_call(limit):
     X, y = fine(1500, n_classes=3)
