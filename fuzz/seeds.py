@@ -134,7 +134,7 @@ def reader_inputs() -> list[bytes]:
 
 def models() -> dict[str, object]:
     """A small model of each kind, learnt without compiled code."""
-    from mist import MistClassifier, MistForest, baselines
+    from mist import MistClassifier, MistForest, MistReplayForest, baselines
     from mist.preprocessing import StreamEncoder, StreamPipeline
     from mist_bench import baselines as more
 
@@ -154,6 +154,7 @@ def models() -> dict[str, object]:
         "mixture": MistClassifier(max_components=2, **eager),
         "trials": MistClassifier("gaussian", **trials),
         "forest": MistForest(tree, 2, random_features=4),
+        "replay": MistReplayForest(tree, replay_trees=2, memory_trees=2, replayed_rows=60),
         "encoded": StreamPipeline(StreamEncoder(), MistClassifier("gaussian", grace_period=10)),
     }
     warnings.simplefilter("ignore", RuntimeWarning)  # compiled code lets integers overflow

@@ -5,7 +5,7 @@ import copy
 import numpy as np
 import pytest
 
-from mist import MistForest, QuantileSketch
+from mist import MistForest, MistReplayForest, QuantileSketch
 from mist.baselines import NCM
 from mist.preprocessing import StreamEncoder, StreamPipeline
 from published import paper_tree
@@ -19,6 +19,7 @@ MODELS = {
     "tree that follows its stream": lambda: paper_tree(adapt="stream"),
     "forest": lambda: MistForest(paper_tree(), n_trees=2),
     "forest with random features": lambda: MistForest(paper_tree(), n_trees=2, random_features=9),
+    "replay forest": lambda: MistReplayForest(paper_tree(), replay_trees=3, memory_trees=2),
     "baseline": NCM,
     "pipeline": lambda: StreamPipeline(model=paper_tree()),
 }

@@ -55,6 +55,8 @@ LAYERS: Mapping[str, Sequence[str]] = {
         "mist.random_feature_head",
         "mist.restarted_trees",
         "mist.forest",
+        "mist.replay",
+        "mist.replay_forest",
         "mist.quantile_sketch",
     ),
     "preprocessing": ("mist.preprocessing",),

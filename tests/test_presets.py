@@ -7,6 +7,7 @@ from mist.presets import PAPER_SETTINGS, PRESETS, find_preset, make_model
 from published import PUBLISHED
 
 NAMES = ["mist", "mist-g", "mist-k", "mist-features", "mist-forest", "mist-forest-features"]
+NAMES += ["mist-replay"]
 
 
 def test_the_presets_are_those_to_use():

@@ -15,15 +15,24 @@ if TYPE_CHECKING:
     from mist.forest import MistForest
     from mist.persistence import load
     from mist.quantile_sketch import QuantileSketch
+    from mist.replay_forest import MistReplayForest
 
 _MODULES = {
     "MistClassifier": "mist.classifier",
     "MistForest": "mist.forest",
+    "MistReplayForest": "mist.replay_forest",
     "QuantileSketch": "mist.quantile_sketch",
     "load": "mist.persistence",
 }
 
-__all__ = ["MistClassifier", "MistForest", "QuantileSketch", "__version__", "load"]
+__all__ = [
+    "MistClassifier",
+    "MistForest",
+    "MistReplayForest",
+    "QuantileSketch",
+    "__version__",
+    "load",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -167,6 +167,12 @@ class MistForest(Relabelled, StreamScorer, Saveable, BaseEstimator):
             None,
         ],
     }
+    _learnt: ClassVar[Sequence[str]] = _LEARNT
+    _tree_settings: ClassVar[Mapping[str, Any]] = FOREST_TREE
+    """Settings of the trees if none are given."""
+    _restarts: ClassVar[bool] = True
+    """Whether small trees that start again take part in the prediction of the next row."""
+
     trees_: list[MistClassifier]
     classes_: Array
     _labels: Labels
@@ -231,7 +237,7 @@ class MistForest(Relabelled, StreamScorer, Saveable, BaseEstimator):
         return self
 
     def _take_place(self, fresh: Self) -> None:
-        take_over(self, fresh, _LEARNT)
+        take_over(self, fresh, self._learnt)
         self._share_lock()
 
     def _share_lock(self) -> None:
@@ -311,7 +317,7 @@ class MistForest(Relabelled, StreamScorer, Saveable, BaseEstimator):
             if self.decision is not None:
                 shares, before = np.zeros((len(batch.X), len(self.classes_))), self._totals()
                 self._learn_expecting(self._expectation, batch, every=True, answers=shares)
-                return self.classes_[self._decide(shares, self._totals_before(before, batch))]
+                return self.classes_[self._chosen(shares, before, batch)]
             codes = self._learn_expecting(self._expectation, batch, every=True)
             places = np.zeros(len(codes), dtype=np.intp)
             places[codes >= 0] = self._labels.ranks[codes[codes >= 0]]
@@ -321,16 +327,21 @@ class MistForest(Relabelled, StreamScorer, Saveable, BaseEstimator):
             part, before = batch.part(rows), self._totals()
             with uninterrupted():
                 means = self._learn_after(part)
-            if self.decision is None:
-                places[rows] = means.argmax(axis=1)
-            else:
-                totals = self._totals_before(before, part)
-                places[rows] = self._decide(self._calibrated(means, totals), totals)
+            places[rows] = self._chosen(means, before, part)
         return self.classes_[places]
 
-    def _totals_before(self, before: Array, batch: CheckedRows) -> Array:
-        """Weight of the rows of each class before each row of a batch."""
-        return running_totals(before, self._labels.ranks[batch.codes], batch.weights)
+    def _chosen(self, shares: Array, before: Array, batch: CheckedRows) -> Array:
+        """Choose a label for each row that was learnt, by its probabilities before that.
+
+        ``before`` has the weight of the rows of each class before the batch. Returns places in
+        ``classes_``.
+        """
+        if self.decision is None:
+            return shares.argmax(axis=1)
+        totals = running_totals(before, self._labels.ranks[batch.codes], batch.weights)
+        if self._expectation is None:
+            shares = self._calibrated(shares, totals)
+        return self._decide(shares, totals)
 
     def _learn_after(
         self, part: CheckedRows, asked: Array | None = None, guesses: Array | None = None
@@ -498,15 +509,30 @@ class MistForest(Relabelled, StreamScorer, Saveable, BaseEstimator):
             part = batch.part(rows)
             asked = expectation.asked(part.weights, every)
             with uninterrupted():
-                means = self._learn_after(part, asked, expectation.guesses(part.X, asked))
-                models = np.zeros((1 + len(LIFETIMES), *means.shape))
-                models[0] = means
-                known = part.X, part.codes, part.weights
-                if self._restarted is not None:
-                    self._restarted.learn(*known, self._labels.ranks, models[1:])
                 mine = None if answers is None else answers[rows]
-                expectation.learn(*known, asked, self._labels.ranks, models, out[rows], mine)
+                self._learn_next(expectation, part, asked, out[rows], mine)
         return out
+
+    def _learn_next(
+        self,
+        expectation: Expectation,
+        part: CheckedRows,
+        asked: Array,
+        out: Array,
+        answers: Array | None,
+    ) -> Array:
+        """Predict rows as the next of the stream, and learn them.
+
+        ``asked``, ``out`` and ``answers`` as for `Expectation.learn`. Returns the class
+        probabilities without what is expected of the stream.
+        """
+        means = self._learn_after(part, asked, expectation.guesses(part.X, asked))
+        models = self._models(means)
+        known = part.X, part.codes, part.weights
+        if self._restarted is not None:
+            self._restarted.learn(*known, self._labels.ranks, models[1:])
+        expectation.learn(*known, asked, self._labels.ranks, models, out, answers)
+        return means
 
     def _learnt_trees(self) -> list[LearntTree]:
         return [known for tree in getattr(self, "trees_", ()) for known in tree._learnt_trees()]
@@ -522,11 +548,12 @@ class MistForest(Relabelled, StreamScorer, Saveable, BaseEstimator):
         if into is not None:
             self._masses[into] += self._masses[gone]
         self._masses = without_entry(self._masses, gone)
-        if self._expectation is not None and self._restarted is not None:
+        if self._expectation is not None:
             self._expectation.reserve_codes(last + 1)
             if into is not None:
                 self._expectation.join_class(gone, into)
             self._expectation.drop_code(gone)
+        if self._restarted is not None:
             self._restarted.relabel(*moved)
         if self._head is not None:
             self._head.relabel(*moved)
@@ -708,7 +735,7 @@ class MistForest(Relabelled, StreamScorer, Saveable, BaseEstimator):
 
     def _settings(self) -> dict[str, Any]:
         """Return the parameters that all trees have in common."""
-        tree = MistClassifier(**FOREST_TREE) if self.estimator is None else self.estimator
+        tree = MistClassifier(**self._tree_settings) if self.estimator is None else self.estimator
         settings = {**tree.get_params(deep=False), "max_features": self.max_features}
         settings["adapt"] = None if self.adapt is None else "classes"
         del settings["random_state"]
@@ -734,8 +761,9 @@ class MistForest(Relabelled, StreamScorer, Saveable, BaseEstimator):
         first = self.trees_[0]
         if self.adapt == "stream" and first._state.began is None:
             n_numeric, n_columns = first._state.options.n_numeric, len(first._order)
-            self._expectation = Expectation(n_columns, 1 + len(LIFETIMES))
-            self._restarted = RestartedTrees(n_numeric, n_columns)
+            self._expectation = Expectation(n_columns, 1 + self._restarts * len(LIFETIMES))
+            if self._restarts:
+                self._restarted = RestartedTrees(n_numeric, n_columns)
 
     def _widen_experts(self, indicators: Mapping[Any, Any], n_before: int) -> None:
         """Let what predicts the next row, and the discriminant, follow new columns."""
@@ -744,15 +772,18 @@ class MistForest(Relabelled, StreamScorer, Saveable, BaseEstimator):
         siblings = siblings_of(first._names(), indicators, n_before)
         if self._head is not None:
             self._head.add_indicators(siblings)
-        if self._expectation is None or restarted is None or restarted.n_columns == len(order):
+        expectation = self._expectation
+        if expectation is None or expectation.n_columns == len(order):
             return
-        if n_numeric > restarted.n_numeric:
-            self._expectation.widen(len(order))
-            restarted.widen(n_numeric, len(order))
+        if len(siblings) < len(order) - expectation.n_columns:
+            expectation.widen(len(order))
+            if restarted is not None:
+                restarted.widen(n_numeric, len(order))
         else:
             places = inside(siblings.values(), order)
-            self._expectation.add_indicators(places)
-            restarted.add_indicators(places)
+            expectation.add_indicators(places)
+            if restarted is not None:
+                restarted.add_indicators(places)
 
     def _learn(
         self, batch: CheckedRows, predict: bool = False, guesses: Array | None = None
@@ -858,11 +889,13 @@ class MistForest(Relabelled, StreamScorer, Saveable, BaseEstimator):
     def _proba(self, X: Array, next_in_stream: bool = False) -> Array:
         """Class probabilities of checked rows."""
         shares = np.concatenate(list(self._means(X, next_in_stream)))
-        if self._expectation is None:
-            return self._calibrated(shares, self._totals())
-        if next_in_stream:
+        if next_in_stream and self._expectation is not None:
             return shares
-        return self._calibrated(shares, self._totals(), self._expectation.state.calibration)
+        return self._calibrated(shares, self._totals(), self._calibration())
+
+    def _calibration(self) -> Array | None:
+        """How sure the trees may be, if that is learnt."""
+        return None if self._expectation is None else self._expectation.state.calibration
 
     def _calibrated(self, shares: Array, frequencies: Array, calibration: Any = None) -> Array:
         """Turn probabilities of the trees into those of the stream; see `calibrated`."""
@@ -1009,12 +1042,22 @@ class MistForest(Relabelled, StreamScorer, Saveable, BaseEstimator):
             if self._head is not None:
                 shares, trust = self._head.answer(X[rows], *self._places())
                 means = blend(means, shares, self.feature_weight * trust)
-            if next_in_stream and self._expectation is not None and self._restarted is not None:
-                models = np.zeros((1 + len(LIFETIMES), *means.shape))
-                models[0] = means
-                self._restarted.predict(X[rows], self._labels.ranks, models[1:])
-                means = self._expectation.predict(X[rows], self._labels.ranks, models)[1]
-            yield means
+            yield self._expected(X[rows], means) if next_in_stream else means
+
+    def _expected(self, X: Array, means: Array) -> Array:
+        """Class probabilities of rows that may each come next in the stream."""
+        if self._expectation is None:
+            return means
+        models = self._models(means)
+        if self._restarted is not None:
+            self._restarted.predict(X, self._labels.ranks, models[1:])
+        return self._expectation.predict(X, self._labels.ranks, models)[1]
+
+    def _models(self, means: Array) -> Array:
+        """Class probabilities of all models for the next row; those of restarted trees are 0."""
+        models = np.zeros((1 if self._restarted is None else 1 + len(LIFETIMES), *means.shape))
+        models[0] = means
+        return models
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "trees_") and self._n_rows > 0
@@ -1090,8 +1133,8 @@ class MistForest(Relabelled, StreamScorer, Saveable, BaseEstimator):
         """Exact bytes of all arrays that hold what was learnt."""
         trees = getattr(self, "trees_", [])
         head = self._head.nbytes if trees and self._head is not None else 0
-        if self._expectation is not None and self._restarted is not None:
-            head += self._expectation.nbytes + self._restarted.nbytes
+        for part in (self._expectation, self._restarted):
+            head += 0 if part is None else part.nbytes
         return sum(tree.nbytes for tree in trees) + (self._masses.nbytes if trees else 0) + head
 
     def _of_trees(self, name: str) -> list[Any]:

@@ -9,7 +9,7 @@ from scipy.special import softmax
 
 from mist.rows import Array
 
-__all__ = ["blend", "mean_posterior"]
+__all__ = ["blend", "blend_votes", "mean_posterior", "reweighted"]
 
 FLOOR = 1e-6
 """Lower limit of probabilities in a blend, so that no model rules out a class."""
@@ -80,3 +80,66 @@ def blend(trees: Array, features: Array, weights: Array) -> Array:
     scores = np.log(np.maximum(p, FLOOR)) + weights[asked, None] * np.log(np.maximum(q, FLOOR))
     out[asked] = softmax(np.where(p + q > 0.0, scores, -np.inf), axis=1)
     return out
+
+
+def blend_votes(base: Array, votes: Array, known: Array, weight: float) -> Array:
+    r"""Pool the votes of trees that know some of the classes with the probabilities of a model.
+
+    The classes that the trees know share the probability that the model gives to all of them. Each
+    gets a share proportional to :math:`(v_k + 1/2) \max(p_k, 10^{-6})^w`, with v_k votes and the
+    probability p_k of the model. Other classes keep their probability.
+
+    Parameters
+    ----------
+    base : ndarray of float64, shape (n, n_classes)
+        Class probabilities of the model.
+    votes : ndarray of float64, shape (n, n_classes)
+        Number of trees that vote for each class.
+    known : ndarray of bool, shape (n_classes,)
+        The classes that the trees know. If there are none, the result is ``base``.
+    weight : float
+        Weight w of the log probabilities of the model.
+
+    Returns
+    -------
+    ndarray of float64, shape (n, n_classes)
+        Rows sum to 1 where those of ``base`` do.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> base, votes = np.array([[0.5, 0.25, 0.25]]), np.array([[0.0, 1.0, 0.0]])
+    >>> blend_votes(base, votes, np.array([True, True, False]), 0.0).round(4).tolist()
+    [[0.1875, 0.5625, 0.25]]
+    """
+    out = base.copy()
+    if known.any():
+        p = base[:, known]
+        scores = np.log(votes[:, known] + 0.5) + weight * np.log(np.maximum(p, FLOOR))
+        out[:, known] = softmax(scores, axis=1) * p.sum(axis=1, keepdims=True)
+    return out
+
+
+def reweighted(probabilities: Array, before: Array, after: Array) -> Array:
+    """Change class probabilities in the ratio in which those of another model changed.
+
+    Parameters
+    ----------
+    probabilities, before, after : ndarray of float64, shape (n, n_classes)
+        Class probabilities.
+
+    Returns
+    -------
+    ndarray of float64, shape (n, n_classes)
+        Rows sum to 1; rows of zeros stay.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> even = np.array([[0.5, 0.5]])
+    >>> reweighted(even, even, np.array([[0.8, 0.2]])).round(3).tolist()
+    [[0.8, 0.2]]
+    """
+    out = probabilities * (np.maximum(after, FLOOR) / np.maximum(before, FLOOR))
+    total = out.sum(axis=1, keepdims=True)
+    return np.divide(out, total, out=np.zeros_like(out), where=total > 0.0)

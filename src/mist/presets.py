@@ -65,6 +65,20 @@ class Preset:
     forest: Mapping[str, Any] | None = None
     """Arguments of a :class:`mist.MistForest` of such trees; None for a single tree."""
 
+    replay: bool = False
+    """Whether the forest is a :class:`mist.MistReplayForest`."""
+
+
+def _forest_of(preset: Preset) -> type[MistForest]:
+    # Compiled code: imported only when needed.
+    if preset.replay:
+        from mist.replay_forest import MistReplayForest
+
+        return MistReplayForest
+    from mist.forest import MistForest
+
+    return MistForest
+
 
 _PRESETS: Mapping[str, Preset] = {
     "mist": Preset(
@@ -97,6 +111,15 @@ _PRESETS: Mapping[str, Preset] = {
         "ours",
         "The forest with a discriminant on random features, see the documentation: Method",
         {"random_features": 1000},
+    ),
+    "mist-replay": Preset(
+        "MIST replay forest",
+        {},
+        "ours",
+        "Trees grown on rows that class memories replay, pooled with MIST, see the documentation: "
+        "Replay",
+        {},
+        replay=True,
     ),
 }
 
@@ -134,9 +157,7 @@ def vary(name: str, preset: Preset, options: Mapping[str, Any]) -> Preset:
 
     of_tree, of_forest = [*signature(MistClassifier).parameters], []
     if preset.forest is not None:
-        from mist.forest import MistForest
-
-        of_forest = [*signature(MistForest).parameters]
+        of_forest = [*signature(_forest_of(preset)).parameters]
     # A run gives the data set and the seed.
     check_known(name, options, [o for o in dict.fromkeys([*of_forest, *of_tree]) if o not in GIVEN])
     forest = {k: v for k, v in options.items() if k in of_forest}
@@ -287,7 +308,5 @@ def make_model(
         categorical_features=list(categorical_features) if categorical_features else None,
     )
     if preset.forest is not None:
-        from mist.forest import MistForest
-
-        return MistForest(tree, **preset.forest, random_state=seed)
+        return _forest_of(preset)(tree, **preset.forest, random_state=seed)
     return tree.set_params(random_state=seed)

@@ -15,7 +15,7 @@ import numpy as np
 from alike import assert_alike
 
 import mist
-from mist import MistClassifier, MistForest, baselines
+from mist import MistClassifier, MistForest, MistReplayForest, baselines
 from mist.persistence import load_with_attachment, save
 from mist_bench import baselines as more
 
@@ -41,6 +41,9 @@ MODELS = {
     "trials of mixtures": partial(MistClassifier, max_components=2, **TRIALS),
     "low rank": partial(MistClassifier),
     "forest": partial(MistForest, FOREST, 2, bootstrap=True, random_features=4),
+    "replay": partial(
+        MistReplayForest, FOREST, replay_trees=2, memory_trees=2, replayed_rows=60, max_bytes=30_000
+    ),
     "NCM": baselines.NCM,
     "GaussianNB": baselines.GaussianNB,
     "SLDA": baselines.SLDA,

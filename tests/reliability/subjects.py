@@ -17,7 +17,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
 from material import EAGER
-from mist import MistClassifier, MistForest, baselines
+from mist import MistClassifier, MistForest, MistReplayForest, baselines
 from mist.persistence.codec import Encoder
 from mist.preprocessing import StreamPipeline
 from mist_bench import baselines as more
@@ -62,6 +62,13 @@ def _forest() -> MistForest:
     return MistForest(tree, 2, max_features=None, random_state=3)
 
 
+def _replay_forest() -> MistReplayForest:
+    tree = paper_tree(split_test="schedule", grace_period=20, rows_per_split=30)
+    return MistReplayForest(
+        tree, replay_trees=5, memory_trees=2, rows_per_cell=4, replayed_rows=100, random_state=3
+    )
+
+
 def _pipeline() -> StreamPipeline:
     return StreamPipeline(model=paper_tree("gaussian", **EAGER))
 
@@ -78,6 +85,8 @@ SUBJECTS = {
     "sketch": Subject(lambda: paper_tree("sketch", sketch_size=8, **EAGER), **_TREE),
     "majority": Subject(lambda: paper_tree("majority", **EAGER), **_TREE),
     "forest": Subject(_forest, **_TREE),
+    # Columns have random bits of their own.
+    "replay": Subject(_replay_forest, permuted=False, **_TREE),
     # A column comes to the model once it has had a value, be it in a row of weight 0.
     "pipeline": Subject(_pipeline, bitwise=False, weighted=False, gaps=True, units="columns"),
     "NCM": Subject(baselines.NCM, units="whole"),

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from material import fingerprint
-from mist import MistClassifier, MistForest
+from mist import MistClassifier, MistForest, MistReplayForest
 from mist.engine.state import N_LEARNT
 from mist.limits import LARGEST, LARGEST_WEIGHT, MOST_PAIRED
 
@@ -35,6 +35,7 @@ KINDS: dict[str, Callable[[], Any]] = {
     "MIST-G": lambda: MistClassifier.paper("G"),
     "MIST-K": lambda: MistClassifier.paper("K"),
     "forest": lambda: MistForest(MistClassifier(**SCHEDULE), n_trees=2),
+    "replay": lambda: MistReplayForest(replay_trees=5, memory_trees=2),
 }
 all_kinds = pytest.mark.parametrize("kind", KINDS)
 scored = pytest.mark.parametrize(

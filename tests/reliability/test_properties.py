@@ -145,7 +145,8 @@ def test_units_and_origins_of_columns_play_no_part(name, data, exponents, shifts
     sure = clear(proba)
     expected = model.predict(one.asked)[sure]
     assert (learnt(name, scaled).predict(scaled.asked)[sure] == expected).all()
-    if name not in ("default", "sketch"):  # rounding may decide which of two splits is better
+    # Rounding may decide which of two splits is better, or how many rows are drawn.
+    if name not in ("default", "sketch", "replay"):
         assert (learnt(name, moved).predict(moved.asked)[sure] == expected).all()
 
 
@@ -165,7 +166,7 @@ def test_a_row_of_weight_0_is_absent_and_one_of_weight_2_there_twice(name, data)
 
     # One leaf: attempts to split are counted in rows. Sketches take copies up to their error.
     options = {"max_leaves": 1} if name in ("gaussian", "majority") else {}
-    if name in ("sketch", "forest", "default"):
+    if name in ("sketch", "forest", "replay", "default"):
         return
     times = np.ceil(stream.weights[keep]).astype(int)
     twice = made(name).set_params(**options)

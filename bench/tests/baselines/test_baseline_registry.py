@@ -59,7 +59,7 @@ def model_of(name, **given):
     return make(name, **given)
 
 
-FORESTS = ("mist-features", "mist-forest", "mist-forest-features")
+FORESTS = ("mist-features", "mist-forest", "mist-forest-features", "mist-replay")
 
 
 @pytest.mark.parametrize("name", METHODS)

@@ -48,6 +48,11 @@ class Expectation(LaidOut):
         return len(self.state.labels.count)
 
     @property
+    def n_columns(self) -> int:
+        """Number of columns."""
+        return len(self.state.recent.within)
+
+    @property
     def nbytes(self) -> int:
         """Bytes of its arrays."""
         return bytes_of(self.state)

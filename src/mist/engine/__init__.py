@@ -35,6 +35,11 @@ Each module imports only modules above it in this table.
 ``split_screen``        a cheap test in the loop that a split cannot pass
 ``confseq``             a radius that adapts to the variance and holds at all times
 ``likelihood``          the gain in log likelihood
+``class_memory``        cells of each class, grown from its own rows
+``class_memory_upkeep`` class memories copied, merged, widened, freed of a class
+``class_memory_budget`` cells joined, to keep a limit on bytes
+``replayed_rows``       rows drawn from class memories
+``replay_trees``        trees grown on replayed rows
 ``conformity``          how rows fit the classes seen so far
 ``row_loops``           the loops over rows: route, learn, predict, test-then-train
 ``single_row``          one row with one call of compiled code

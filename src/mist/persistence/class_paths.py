@@ -21,6 +21,7 @@ _Class = TypeVar("_Class", bound=type)
 CLASS_PATHS: Mapping[str, str] = {
     "MistClassifier": "mist.classifier:MistClassifier",
     "MistForest": "mist.forest:MistForest",
+    "MistReplayForest": "mist.replay_forest:MistReplayForest",
     "NCM": "mist.baselines.ncm:NCM",
     "SLDA": "mist.baselines.slda:SLDA",
     "SQDA": "mist.baselines.sqda:SQDA",
@@ -40,6 +41,8 @@ CLASS_PATHS: Mapping[str, str] = {
     "Sketch": "mist.engine.state:Sketch",
     "Options": "mist.engine.state:Options",
     "Glance": "mist.engine.state:ScreenParams",
+    "Replay": "mist.replay:Replay",
+    "ClassMemory": "mist.engine.class_memory:ClassMemory",
     "Conformity": "mist.engine.conformity:Conformity",
     "RestartedTrees": "mist.restarted_trees:RestartedTrees",
     "Follower": "mist.adaptation.follower:Follower",

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from mist.engine.class_memory import CELL_NODE, CLASS_CELL
 from mist.engine.gaussian_mixtures import COMPONENT, MIXED
 from mist.engine.gaussians import GAUSS
 from mist.engine.low_rank_gaussians import HEAD
@@ -20,6 +21,7 @@ from mist.persistence.codec import Unreadable
 
 __all__ = [
     "BASELINES",
+    "CLASS_MEMORY",
     "COMMON",
     "CONFORMITY",
     "EXPERTS",
@@ -140,6 +142,22 @@ SHIFT: Table = {
     "sums": (_F, "5"),
     "changed_at": (_I, "1"),
     "found": (_F, "shifted"),
+}
+CLASS_MEMORY: Table = {
+    "nodes": (CELL_NODE, "nodes"),
+    "cells": (CLASS_CELL, "cells"),
+    "mean": (_F, "cells d"),
+    "m2": (np.float32, "cells moments"),
+    "roots": (np.int32, "codes trees"),
+    "cuts": (_I, "codes trees"),
+    "rows": (_I, "codes"),
+    "weight": (_F, "codes"),
+    "seen": (_F, "codes d"),
+    "centre": (_F, "codes d"),
+    "spread": (_F, "codes d"),
+    "unit": (_F, "codes d"),
+    "finest": (_F, "1"),
+    "counters": (_I, "2"),
 }
 EXPERTS: Table = {
     "weights": (_F, "experts"),

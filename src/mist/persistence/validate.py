@@ -263,10 +263,12 @@ def check_forest(model: Any) -> None:
 def _check_expecting(model: Any, n_numeric: int, n_codes: int) -> None:
     """Refuse what predicts the next row for a forest, if it is not valid."""
     restarted, expectation = model._restarted, model._expectation
-    require((restarted is None) == (expectation is None), "it predicts the next row in part")
-    if restarted is None:
-        return
     d = model.n_features_in_
+    if restarted is None:
+        if expectation is not None:
+            check_expectation(expectation, d, n_codes, 1)
+        return
+    require(expectation is not None, "it predicts the next row in part")
     require(type(restarted) is class_of("RestartedTrees"), "its restarted trees have a wrong type")
     require((restarted.n_numeric, restarted.n_columns) == (n_numeric, d), "their columns differ")
     lives = [len(pair) for pair in restarted.pairs]
