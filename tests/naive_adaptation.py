@@ -297,12 +297,14 @@ class NaiveNextLabel:
         self.labels, self.recents = NaiveLabels(), NaiveRecents(d)
         self.exponent, self.slope = 1.0, 5.0
 
-    def calibrate(self, says: Array, code: int, faded: float) -> None:
+    def calibrate(self, says: Array, code: int, w: float, faded: float) -> None:
         """One Newton step of the exponent on the log probabilities of the first model."""
+        weight = w * min(1.0, (sum(v for seen, v in self.labels.seen if seen == code) - 50) / 100)
+        if weight <= 0.0:
+            return
         known = sorted({code for code, _ in self.labels.seen})
         chances = np.exp(self.exponent * says[known] - logsumexp(self.exponent * says[known]))
         mean = chances @ says[known]
-        weight = min(1.0, sum(w for seen, w in self.labels.seen if seen == code) / 100.0) ** 2
         back = (1.0 - faded) * 5.0
         self.slope = faded * self.slope + back + weight * (chances @ (says[known] - mean) ** 2)
         step = weight * (says[code] - mean) + back * (1.0 - self.exponent)
@@ -335,7 +337,7 @@ class NaiveNextLabel:
         chances, says = self.predict(x, models), self.experts(x, models)
         known = any(seen == code for seen, _ in self.labels.seen)
         if stands_for > 0 and known:
-            self.calibrate(says[0], code, 0.999**stands_for)
+            self.calibrate(says[0], code, w, 0.999**stands_for)
         if stands_for > 0 and known and chances[code] < 1.0 - 1e-4:
             faded = 0.999**stands_for
             away = says - (says @ chances)[:, None]

@@ -184,7 +184,8 @@ def test_a_stationary_class_incremental_stream_has_no_changes(leaf, adapt, seed)
     queries, _ = held_out(rng, CENTRES / 4.0, 200)
     assert model.changes_ == []
     assert np.array_equal(model.predict(queries), plain.predict(queries))
-    assert np.array_equal(model.predict_proba(queries), plain.predict_proba(queries))
+    # Apart from how sure it may be, which `adapt="stream"` learns.
+    assert np.array_equal(model._predict_proba(queries), plain._predict_proba(queries))
     assert model.split_log_ == plain.split_log_
 
 

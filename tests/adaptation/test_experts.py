@@ -24,9 +24,9 @@ def stream(seed, n, d, n_models):
     return X, codes, models
 
 
-@pytest.mark.parametrize(("seed", "n_models"), [(0, 1), (1, 2)])
-def test_against_dense_steps(seed, n_models):
-    n, d = 150, 2
+@pytest.mark.parametrize(("seed", "n", "n_models"), [(0, 150, 1), (1, 150, 2), (2, 400, 1)])
+def test_against_dense_steps(seed, n, n_models):
+    d = 2
     X, codes, models = stream(seed, n, d, n_models)
     weights = np.random.default_rng(seed).choice([1.0, 2.0], n)
     asked = np.random.default_rng(seed).choice([0, 1, 2], n)
@@ -42,6 +42,7 @@ def test_against_dense_steps(seed, n_models):
     # Densities far below the best are left out of the engine's sums.
     np.testing.assert_allclose(shares, wanted, atol=1e-4)
     np.testing.assert_allclose(found.state.weights, naive.weights, atol=1e-3)
+    assert (naive.exponent != 1.0) == (n > 200)
     wanted_calibration = [naive.exponent, naive.slope]
     np.testing.assert_allclose(found.state.calibration, wanted_calibration, rtol=1e-9)
     assert out[0] == -1

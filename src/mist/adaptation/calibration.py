@@ -4,8 +4,8 @@ A mixture or Gaussian that was estimated from few rows, or whose columns tell th
 sure of its class. With q_k the probabilities of the model, all classes being equally frequent, the
 calibrated ones are proportional to f_k max(q_k, e^-12)^b, where f_k is the frequency of class k in
 the stream. The exponent b minimises the log loss of the labels of the stream, each predicted before
-it was learnt: Newton's method with forgetting. The first rows of a class count less, because its
-model is poorer then than later.
+it was learnt: Newton's method with forgetting. The first rows of a class do not count, and the next
+ones less, because its model is poorer then than later.
 
 References
 ----------
@@ -33,7 +33,8 @@ EXPONENT, _CURVATURE = 0, 1
 
 _RIDGE = 5.0
 _LOWEST, _HIGHEST = 0.02, 3.0
-_KNOWN_ROWS = 100.0
+_FIRST_ROWS, _RAMP = 50.0, 100.0
+"""Weight of the first rows of a class, which say nothing, and of those that count less."""
 
 
 def new_calibration() -> Array:
@@ -42,7 +43,7 @@ def new_calibration() -> Array:
 
 
 @exact
-def learn(calibration, says, count, code, n, forgetting):
+def learn(calibration, says, count, code, w, n, forgetting):
     """Move the exponent towards the label of a row.
 
     Parameters
@@ -55,11 +56,16 @@ def learn(calibration, says, count, code, n, forgetting):
         Weight of the rows of each class so far; classes without rows are left out.
     code : int
         Class of the row.
+    w : float
+        Weight of the row.
     n : int
         Number of class codes.
     forgetting : float
         Factor on what was learnt before.
     """
+    weight = w * min(1.0, (count[code] - _FIRST_ROWS) / _RAMP)
+    if not weight > 0.0:
+        return
     b = calibration[EXPONENT]
     best, total, mean, spread = -np.inf, 0.0, 0.0, 0.0
     for k in range(n):
@@ -73,7 +79,6 @@ def learn(calibration, says, count, code, n, forgetting):
             spread += share * (says[k] - best) ** 2
     mean /= total
     spread = max(0.0, spread / total - mean * mean)
-    weight = min(1.0, count[code] / _KNOWN_ROWS) ** 2
     back = (1.0 - forgetting) * _RIDGE
     slope = weight * (says[code] - best - mean) + back * (1.0 - b)
     calibration[_CURVATURE] = calibration[_CURVATURE] * forgetting + back + weight * spread
@@ -90,7 +95,8 @@ def calibrated(shares: Array, frequencies: Array, calibration: Array | None = No
     frequencies : ndarray of float64, shape (n_classes,) or (n, n_classes)
         Weight of the rows of each class.
     calibration : ndarray of float64, shape (2,), or None
-        What was learnt of the exponent. None stands for an exponent of 1, without a least value.
+        What was learnt of the exponent. None, or an exponent that no row has moved, stands for
+        probabilities of the model as they are, without a least value.
 
     Returns
     -------
@@ -102,7 +108,7 @@ def calibrated(shares: Array, frequencies: Array, calibration: Array | None = No
     >>> calibrated(np.array([[0.5, 0.5]]), np.array([90.0, 10.0]))
     array([[0.9, 0.1]])
     """
-    if calibration is not None:
+    if calibration is not None and calibration[EXPONENT] != 1.0:
         logs = np.log(np.maximum(shares, math.exp(FLOOR)))
         tempered = np.exp(calibration[EXPONENT] * (logs - logs.max(axis=1, keepdims=True)))
     else:

@@ -146,7 +146,7 @@ def follow_rows(handle, X, codes, weights, asked, ranks, models, out, shares):
             if asked[i] >= LEARN and out[i] >= 0 and count[code] > 0.0:
                 kept = _FORGETTING ** asked[i]
                 calibration.learn(
-                    next_label.calibration, work.says[0], count, code, ranks.size, kept
+                    next_label.calibration, work.says[0], count, code, weights[i], ranks.size, kept
                 )
                 if work.chances[code] < 1.0 - _CERTAIN:
                     _learn_weights(next_label, code, ranks.size, kept, work)
