@@ -23,6 +23,7 @@ PUBLISHED = {
     "categorical_features": None,
     "class_prior": "counts",
     "criterion": "gini",
+    "decision": None,
     "delta": 0.1,
     "discount": 0.6,
     "grace_period": 200,

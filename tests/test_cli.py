@@ -279,7 +279,8 @@ def test_presets_make_models(name):
     model = make_model(name, seed=3, categorical_features=(1,))
     preset = find_preset(name)
     alone = preset.forest is None
-    assert type(model).__name__ == ("MistClassifier" if alone else "MistForest")
+    forest = "MistReplayForest" if name == "mist-replay" else "MistForest"
+    assert type(model).__name__ == ("MistClassifier" if alone else forest)
     assert model.random_state == 3
     for option, value in (preset.forest or {}).items():
         assert model.get_params()[option] == value

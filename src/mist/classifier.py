@@ -320,8 +320,8 @@ class MistClassifier(Relabelled, StreamScorer, Saveable, BaseEstimator):
     -----
     Learning n rows in one call equals n calls with one row, bit for bit. NaN is a missing value:
     the statistics and the likelihood skip it, and the row follows the child with more mass. A
-    weight of 2 means a second copy of the row (exact except for results from sketches, which are
-    approximate), a weight of 0 that the row is absent.
+    weight of 2 means a second copy of the row (exact except for results from sketches and for the
+    exponent that calibrates probabilities), a weight of 0 that the row is absent.
 
     `set_params` may change options of the split while the model learns. It cannot change options
     that shape the statistics: ``leaf``, ``class_prior``, ``grace_period``, ``sketch_size``,

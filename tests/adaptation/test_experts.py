@@ -42,7 +42,6 @@ def test_against_dense_steps(seed, n, n_models):
     # Densities far below the best are left out of the engine's sums.
     np.testing.assert_allclose(shares, wanted, atol=1e-4)
     np.testing.assert_allclose(found.state.weights, naive.weights, atol=1e-3)
-    assert (naive.exponent != 1.0) == (n > 200)
     wanted_calibration = [naive.exponent, naive.slope]
     np.testing.assert_allclose(found.state.calibration, wanted_calibration, rtol=1e-9)
     assert out[0] == -1
