@@ -285,7 +285,7 @@ def expected_scores(state: State, x: np.ndarray) -> list[float]:
             elif prec > 0.0:
                 score += norm.logpdf(v, mean, prec**-0.5) + 0.5 * math.log(2.0 * math.pi)
             else:
-                score += 0.5 * math.log(-prec)
+                score += 0.5 * math.log(-prec) - 0.5
         scores.append(score)
     return scores
 
