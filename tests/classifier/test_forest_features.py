@@ -52,7 +52,7 @@ def test_the_forest_blends_its_trees_with_a_discriminant_of_its_own():
     beside = model._head.model
     alone = RandomFeatureLDA(n_features=30, random_state=beside.random_state)
     alone.fit(X, y)
-    trees = mean_posterior([tree.predict_proba(X) for tree in model.trees_])[0]
+    trees = mean_posterior([tree._predict_proba(X) for tree in model.trees_])[0]
     trust = np.full(len(X), 0.4 * len(X) / (len(X) + 30))
     expected = blend(trees, alone.predict_proba(X), trust)
     assert model.predict_proba(X) == pytest.approx(expected, rel=1e-6, abs=1e-9)

@@ -333,5 +333,5 @@ def test_one_column_in_units_of_the_running_deviation():
         expected = norm.logpdf(x, mean, prec**-0.5) + math.log(sigma)
         assert gaussian_column(prec, mean, x, sigma) == pytest.approx(expected)
     # Unknown in this class: the running density at its centre. Constant so far: no unit.
-    assert gaussian_column(-1.0 / sigma**2, 0.0, 9.0, sigma) == pytest.approx(norm.logpdf(0.0))
+    assert gaussian_column(-1.0 / sigma**2, 0.0, 9.0, sigma) == pytest.approx(norm.logpdf(1.0))
     assert gaussian_column(0.0, 1.0, 2.0, sigma) == pytest.approx(norm.logpdf(0.0))
