@@ -55,9 +55,10 @@ def test_the_forest_blends_its_trees_with_a_discriminant_of_its_own():
     trees = mean_posterior([tree._predict_proba(X) for tree in model.trees_])[0]
     trust = np.full(len(X), 0.4 * len(X) / (len(X) + 30))
     expected = blend(trees, alone.predict_proba(X), trust)
-    assert model.predict_proba(X) == pytest.approx(expected, rel=1e-6, abs=1e-9)
+    (means,) = model._means(model._checked(X))
+    assert means == pytest.approx(expected, rel=1e-6, abs=1e-9)
     without = forest(random_features=0).fit(X, y)
-    np.testing.assert_array_equal(without.predict_proba(X), trees)
+    np.testing.assert_array_equal(*without._means(without._checked(X)), trees)
     assert model.nbytes == without.nbytes + beside.nbytes
 
 
@@ -76,7 +77,7 @@ def test_rows_with_missing_values_are_answered_by_the_trees():
     holes = X.copy()
     holes[::3, 1] = NAN
     model, without = forest().fit(holes, y), forest(random_features=0).fit(holes, y)
-    got, trees = model.predict_proba(holes), without.predict_proba(holes)
+    (got,), (trees,) = (each._means(each._checked(holes)) for each in (model, without))
     np.testing.assert_array_equal(got[::3], trees[::3])
     assert np.abs(got - trees).max() > 0.01
     whole = forest().fit(holes, y, sample_weight=np.isfinite(holes).all(axis=1).astype(float))
