@@ -201,7 +201,11 @@ def test_probabilities_are_sound_and_asking_changes_nothing(name, data, far):
     assert ((proba >= 0.0) & (proba <= 1.0)).all()
     np.testing.assert_allclose(proba.sum(axis=1), 1.0, rtol=1e-9)
     best = model.classes_[proba.argmax(axis=1)]
+    if hasattr(model, "decision"):
+        model.set_params(decision="counts")
     answers = model.predict(asked)
+    if hasattr(model, "decision"):
+        model.set_params(decision=None)
     sure = clear(proba)
     assert (answers[sure] == best[sure]).all()
     of_answer = proba[np.arange(len(asked)), np.searchsorted(model.classes_, answers)]
