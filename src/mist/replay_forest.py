@@ -387,12 +387,13 @@ class MistReplayForest(MistForest):
 
     def _explain(self, X: Array) -> ReplayExplanation:
         (base,) = super()._means(X)
-        votes, replayed = self._votes(X)
+        votes, _ = self._votes(X)
         codes = np.full(len(self.classes_), -1)
         codes[self._labels.ranks] = np.arange(len(self._labels.ranks))
         return explain_votes(
             self.classes_.tolist(),
-            blend_votes(base, votes, replayed, self.base_weight)[0],
+            self._winners(X).tolist()[0],
+            self._proba(X)[0],
             votes[0] / self.replay_trees,
             base[0],
             codes,

@@ -196,7 +196,7 @@ def test_an_explanation_gives_votes_and_the_cells_at_the_row():
     assert [by_label[label].probability for label in (0, 1, 5)] == pytest.approx(shares.tolist())
     assert sum(each.votes for each in explanation.classes) == pytest.approx(1.0)
     np.testing.assert_allclose(
-        [by_label[label].base for label in (0, 1, 5)], model.trees_[0].predict_proba(X[:1])[0]
+        [by_label[label].base for label in (0, 1, 5)], model.trees_[0]._predict_proba(X[:1])[0]
     )
     near, far = by_label[0], by_label[5]
     assert near.distance < 0.5

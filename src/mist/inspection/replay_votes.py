@@ -50,7 +50,7 @@ class ReplayExplanation(NamedTuple):
     prediction : object
         The predicted label.
     classes : list of ClassVote
-        All classes, the most probable first.
+        All classes: the prediction, then by probability.
     """
 
     prediction: Any
@@ -68,7 +68,14 @@ class ReplayExplanation(NamedTuple):
 
 
 def explain_votes(
-    labels: list[Any], shares: Array, votes: Array, base: Array, codes: Array, memory: Any, X: Array
+    labels: list[Any],
+    prediction: Any,
+    shares: Array,
+    votes: Array,
+    base: Array,
+    codes: Array,
+    memory: Any,
+    X: Array,
 ) -> ReplayExplanation:
     """Put together what speaks for each class.
 
@@ -76,6 +83,8 @@ def explain_votes(
     ----------
     labels : list
         Labels in the order of ``classes_``.
+    prediction : label
+        The label that the model predicts.
     shares, votes, base : ndarray of float64, shape (n_classes,)
         Probabilities, shares of votes and probabilities by the streaming trees.
     codes : ndarray of int64, shape (n_classes,)
@@ -93,8 +102,9 @@ def explain_votes(
         ClassVote(label, float(p), float(v), float(b), *_at_row(memory, int(code), X))
         for label, p, v, b, code in zip(labels, shares, votes, base, codes, strict=True)
     ]
-    prediction = labels[int(np.argmax(shares))]
-    return ReplayExplanation(prediction, sorted(classes, key=lambda each: -each.probability))
+    # The rule of decision may choose another class than the most probable one.
+    classes.sort(key=lambda each: (each.label != prediction, -each.probability))
+    return ReplayExplanation(prediction, classes)
 
 
 def _at_row(memory: ClassMemory, code: int, X: Array) -> tuple[float, float]:
