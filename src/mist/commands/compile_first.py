@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from time import perf_counter
 
 from mist import evaluation
@@ -37,23 +37,20 @@ def warm_up(
 @contextmanager
 def reporting() -> Iterator[None]:
     """Print on standard error that code is being compiled, if it is, and how long it took."""
-    console = Screen(stderr=True)
-    status = console.status("compiling")  # shown in terminals only
     times: list[float] = []  # of the first start, and of each end
+    with ExitStack() as stack:
 
-    def begun(name: str) -> None:
-        if not times:
-            times.append(perf_counter())
-            console.print(
-                "mist: compiling for this kind of data, once on this machine ...",
-                soft_wrap=True,
-            )
-            status.start()
+        def begun(name: str) -> None:
+            if not times:
+                times.append(perf_counter())
+                console = Screen(stderr=True)
+                console.print(
+                    "mist: compiling for this kind of data, once on this machine ...",
+                    soft_wrap=True,
+                )
+                stack.enter_context(console.status("compiling"))  # shown in terminals only
 
-    try:
         with watching(begun, lambda name, seconds: times.append(perf_counter())):
             yield
-    finally:
-        status.stop()
     if times:
-        console.print(f"mist: compiled in {times[-1] - times[0]:.0f} s", soft_wrap=True)
+        Screen(stderr=True).print(f"mist: compiled in {times[-1] - times[0]:.0f} s", soft_wrap=True)
