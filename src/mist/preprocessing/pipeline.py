@@ -289,7 +289,8 @@ class StreamPipeline(RelabelledModel, StreamScorer, Saveable, BaseEstimator):
             )
         if not has_learnt(model):
             declare_categorical(model, self.encoder_.categorical_features_)
-        if takes_indicators(model):
+        # Known columns stay what they are.
+        if takes_indicators(model) and rows.shape[1] > getattr(model, "n_features_in_", 0):
             options["indicators"] = self.encoder_._indicators()
         if hasattr(model, by_name):
             return getattr(model, by_name)(self._named(rows), y, **options)
