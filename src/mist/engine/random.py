@@ -45,21 +45,21 @@ def draw(seed, tag, a, b, c):
 
 
 @exact
+def share(bits):
+    """A float in [0, 1) with 53 of 64 random bits."""
+    return float(bits >> _S11) * _ULP
+
+
+@exact
 def uniform(seed, tag, a, b, c):
     """A float in [0, 1) with 53 random bits."""
-    return float(draw(seed, tag, a, b, c) >> _S11) * _ULP
+    return share(draw(seed, tag, a, b, c))
 
 
 @exact
 def following(state):
     """The state after ``state`` in a sequence of random bits, which are ``mix(state)``."""
     return state + _STEP
-
-
-@exact
-def share(bits):
-    """A float in [0, 1) with 53 of 64 random bits."""
-    return float(bits >> _S11) * _ULP
 
 
 @exact
