@@ -35,7 +35,9 @@ def check_replay_forest(model: Any) -> None:
     require(replay.options == wanted, "the options of its memories differ")
     trees = replay.in_use
     require(type(trees) is int and 1 <= trees <= model.memory_trees, "it has too few memory trees")
-    require(replay.max_bytes == model.max_bytes, "the limit of its memories differs")
+    # The parameter may have been set since; it counts from the next row on.
+    limit = replay.max_bytes
+    require(limit is None or (type(limit) is int and limit >= 1), "their limit is not valid")
     n_codes = len(model._labels.ranks)
     for memory in (replay.memory, replay.snapshot):
         if memory is not None:
