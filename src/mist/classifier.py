@@ -14,10 +14,10 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils import Tags
 from sklearn.utils.metaestimators import available_if
 
-from mist.adaptation.calibration import calibrated
 from mist.adaptation.changes import Change
+from mist.adaptation.expectation import Expectation
 from mist.adaptation.follower import Follower
-from mist.decision import check_decision, decide, running_totals
+from mist.decision import Deciding, check_decision
 from mist.engine import leaf_rules
 from mist.engine.capacity import new_state, widen
 from mist.engine.compiled import compiles
@@ -161,7 +161,7 @@ def _has_densities(model: MistClassifier) -> bool:
     return True
 
 
-class MistClassifier(Relabelled, StreamScorer, Saveable, BaseEstimator):
+class MistClassifier(Deciding, Relabelled, StreamScorer, Saveable, BaseEstimator):
     """Streaming decision tree for class-incremental learning.
 
     The model learns row by row in one pass and keeps no rows. A new label may appear in any call
@@ -573,12 +573,11 @@ class MistClassifier(Relabelled, StreamScorer, Saveable, BaseEstimator):
 
     def _decide_then_train(self, batch: CheckedRows, codes: Array) -> Array:
         """Test-then-train with labels that are chosen by ``decision``."""
-        shares, before = np.zeros((len(batch.X), len(self.classes_))), self._frequencies()
+        shares, before = np.zeros((len(batch.X), len(self.classes_))), self._totals()
         self._learn_batch(batch, codes, shares)
-        totals = running_totals(before, self._labels.ranks[batch.codes], batch.weights)
-        if not self._predicts_next():
-            shares = self._calibrated(shares, totals)
-        return self.classes_[self._decide(shares, totals)]
+        known = batch.codes, batch.weights
+        of_stream = self._predicts_next()
+        return self.classes_[self._decide_before(shares, before, *known, of_stream=of_stream)]
 
     def learn_many(
         self,
@@ -1431,7 +1430,7 @@ class MistClassifier(Relabelled, StreamScorer, Saveable, BaseEstimator):
         """Labels of checked rows; ``complete`` as in `CheckedRows`."""
         if self.decision is not None:
             shares = self._proba(X, complete, next_in_stream)
-            return self.classes_[self._decide(shares, self._frequencies())]
+            return self.classes_[self._decide(shares, self._totals())]
         if next_in_stream and self._predicts_next():
             codes = self._predict_next(X, complete)[0]
         else:
@@ -1442,45 +1441,39 @@ class MistClassifier(Relabelled, StreamScorer, Saveable, BaseEstimator):
         """Class probabilities of checked rows; ``complete`` as in `CheckedRows`."""
         if next_in_stream and self._predicts_next():
             return self._predict_next(X, complete)[1]
-        expectation = None if self._follower is None else self._follower.expectation
-        calibration = None if expectation is None else expectation.state.calibration
-        return self._calibrated(self._predict_proba(X, complete), self._frequencies(), calibration)
+        shares = self._predict_proba(X, complete)
+        return self._calibrated(shares, self._totals(), self._calibration())
 
-    def _calibrated(self, shares: Array, frequencies: Array, calibration: Any = None) -> Array:
-        """Turn probabilities of the tree into those of the stream; see `calibrated`."""
-        if not self._state.options.balanced:
-            if calibration is None:
-                return shares
-            frequencies = np.ones_like(frequencies)
-        return calibrated(shares, frequencies, calibration)
+    def _calibration(self) -> Array | None:
+        expectation = self._next_expected()
+        return None if expectation is None else expectation.state.calibration
 
-    def _frequencies(self) -> Array:
-        """Weight of the rows of each class so far, in the order of ``classes_``."""
-        ranks = self._labels.ranks
-        if self._follower is not None and self._follower.expectation is not None:
-            weights = self._follower.expectation.state.labels.count
-        elif self._state.options.balanced:
-            weights = self._state.tree.totals[: len(ranks)]
-        else:
-            weights = np.empty(len(ranks))
-            count_masses(self._state.tree, weights)
-        out = np.zeros(len(self.classes_))
-        out[ranks[: len(weights)]] = weights
-        return out
+    def _is_balanced(self) -> bool:
+        return bool(self._state.options.balanced)
 
-    def _decide(self, shares: Array, frequencies: Array) -> Array:
-        check_decision(self.decision)  # it may have been set since
-        return decide(shares, self.decision, frequencies, self.classes_)
+    def _totals(self) -> Array:
+        expectation, n = self._next_expected(), len(self._labels.ranks)
+        if expectation is not None:
+            return self._by_label(expectation.state.labels.count)
+        if self._is_balanced():
+            return self._by_label(self._state.tree.totals[:n])
+        weights = np.empty(n)
+        count_masses(self._state.tree, weights)
+        return self._by_label(weights)
+
+    def _next_expected(self) -> Expectation | None:
+        """Return what predicts the next row of the stream, if the model does."""
+        return None if self._follower is None else self._follower.expectation
 
     def _predicts_next(self) -> bool:
-        return self._follower is not None and self._follower.expectation is not None
+        return self._next_expected() is not None
 
     def _predict_next(self, X: Array, complete: bool = False) -> tuple[Array, Array]:
         """Class codes and probabilities of checked rows, each as the next of the stream."""
-        assert self._follower is not None
-        assert self._follower.expectation is not None
+        expectation = self._next_expected()
+        assert expectation is not None
         shares = self._predict_proba(X, complete)
-        return self._follower.expectation.predict(X, self._labels.ranks, shares[None])
+        return expectation.predict(X, self._labels.ranks, shares[None])
 
     def _predict(self, X: Array, complete: bool = False) -> Array:
         """Class codes of checked rows; ``complete`` as in `CheckedRows`."""

@@ -9,9 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from mist.adaptation.calibration import calibrated
+from mist.labels import Labels
 from mist.rows import Array
 
-__all__ = ["check_decision", "decide", "running_totals"]
+__all__ = ["Deciding", "check_decision", "decide", "running_totals"]
 
 _ALLOWED = "allowed are 'balanced', 'counts', a mapping of labels to costs, and None"
 
@@ -71,6 +73,11 @@ def decide(shares: Array, decision: Any, frequencies: Array, classes: Array) -> 
     ndarray of int64, shape (n,)
         Numbers of classes; the first of those that tie.
 
+    Raises
+    ------
+    TypeError, ValueError
+        As `check_decision` does.
+
     Examples
     --------
     >>> shares, classes = np.array([[0.8, 0.2]]), np.array(["fine", "fraud"])
@@ -80,6 +87,7 @@ def decide(shares: Array, decision: Any, frequencies: Array, classes: Array) -> 
     array([1])
     array([1])
     """
+    check_decision(decision)
     if isinstance(decision, str):
         if decision == "counts":
             return shares.argmax(axis=1)
@@ -118,3 +126,60 @@ def running_totals(before: Array, places: Array, weights: Array) -> Array:
     if len(out):
         out[0] = before
     return out.cumsum(axis=0)
+
+
+class Deciding:
+    """A classifier that chooses labels by its parameter ``decision``."""
+
+    decision: Any
+    classes_: Array
+    _labels: Labels
+
+    def _is_balanced(self) -> bool:
+        """Whether its probabilities are those of classes that are equally frequent."""
+        raise NotImplementedError
+
+    def _totals(self) -> Array:
+        """Weight of the rows of each class so far, in the order of ``classes_``."""
+        raise NotImplementedError
+
+    def _calibration(self) -> Array | None:
+        """Return what was learnt of how sure the model may be; see `calibrated`."""
+        raise NotImplementedError
+
+    def _by_label(self, of_codes: Array) -> Array:
+        """Put values of the first class codes into the order of ``classes_``; 0 for the others."""
+        out = np.zeros(len(self.classes_))
+        out[self._labels.ranks[: len(of_codes)]] = of_codes
+        return out
+
+    def _calibrated(self, shares: Array, totals: Array, calibration: Array | None = None) -> Array:
+        """Turn probabilities into those of the stream; see `calibrated`."""
+        if self._is_balanced():
+            return calibrated(shares, totals, self._labels.ranks, calibration)
+        if calibration is None:
+            return shares
+        return calibrated(shares, np.ones_like(totals), self._labels.ranks, calibration)
+
+    def _decide(self, shares: Array, totals: Array) -> Array:
+        """Return the place in ``classes_`` that ``decision`` chooses for each row."""
+        return decide(shares, self.decision, totals, self.classes_)
+
+    def _decide_before(
+        self, shares: Array, before: Array, codes: Array, weights: Array, *, of_stream: bool
+    ) -> Array:
+        """Decide for rows that were learnt since, each with what was known before it.
+
+        Parameters
+        ----------
+        shares : ndarray of float64, shape (n, n_classes)
+            Probabilities of each row before it was learnt.
+        before : ndarray of float64, shape (n_classes,)
+            What `_totals` returned before the first row.
+        codes, weights : ndarray, shape (n,)
+            Class codes and weights of the rows.
+        of_stream : bool
+            Whether the probabilities are those of the stream.
+        """
+        totals = running_totals(before, self._labels.ranks[codes], weights)
+        return self._decide(shares if of_stream else self._calibrated(shares, totals), totals)

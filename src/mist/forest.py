@@ -16,12 +16,11 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils import Tags, gen_batches, get_tags
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from mist.adaptation.calibration import calibrated
 from mist.adaptation.changes import Change, agreed
 from mist.adaptation.expectation import Expectation
 from mist.adaptation.next_label import PREDICT
 from mist.classifier import CheckedRows, MistClassifier
-from mist.decision import check_decision, decide, running_totals
+from mist.decision import Deciding, check_decision
 from mist.engine.arrays import without_entry
 from mist.engine.random import TREES, draw, resample
 from mist.estimator import Saveable, StreamScorer, size_of, take_over, without_trace
@@ -30,7 +29,7 @@ from mist.labels import Labels
 from mist.locking import uninterrupted
 from mist.merge_checks import check_alike, check_partner, codes_in
 from mist.onehot import siblings_of
-from mist.options import seed_of
+from mist.options import changed_too_late, seed_of
 from mist.pooling import blend, mean_posterior
 from mist.random_feature_head import RandomFeatureHead
 from mist.relabelling import LearntTree, MovedCodes, Relabelled
@@ -49,10 +48,8 @@ _MOST_SHARES = 2**22
 _KNOWN = ("_labels", "_keys", "classes_", "n_features_in_", "feature_names_in_")
 """Attributes that the forest and all its trees have in common: labels and columns."""
 
-_LEARNT = (*_KNOWN, "trees_", "_head", "_expectation", "_restarted", "_masses", "_n_rows")
 
-
-class MistForest(Relabelled, StreamScorer, Saveable, BaseEstimator):
+class MistForest(Deciding, Relabelled, StreamScorer, Saveable, BaseEstimator):
     """Streaming forest for class-incremental learning.
 
     Each tree is a `MistClassifier` that learns every row and draws the columns it examines at every
@@ -167,7 +164,9 @@ class MistForest(Relabelled, StreamScorer, Saveable, BaseEstimator):
             None,
         ],
     }
-    _learnt: ClassVar[Sequence[str]] = _LEARNT
+    _learnt: ClassVar[Sequence[str]] = (
+        *(*_KNOWN, "trees_", "_head", "_expectation", "_restarted", "_masses", "_n_rows"),
+    )
     _tree_settings: ClassVar[Mapping[str, Any]] = FOREST_TREE
     """Settings of the trees if none are given."""
     _restarts: ClassVar[bool] = True
@@ -338,10 +337,9 @@ class MistForest(Relabelled, StreamScorer, Saveable, BaseEstimator):
         """
         if self.decision is None:
             return shares.argmax(axis=1)
-        totals = running_totals(before, self._labels.ranks[batch.codes], batch.weights)
-        if self._expectation is None:
-            shares = self._calibrated(shares, totals)
-        return self._decide(shares, totals)
+        of_stream = self._expectation is not None
+        known = batch.codes, batch.weights
+        return self._decide_before(shares, before, *known, of_stream=of_stream)
 
     def _learn_after(
         self, part: CheckedRows, asked: Array | None = None, guesses: Array | None = None
@@ -728,10 +726,7 @@ class MistForest(Relabelled, StreamScorer, Saveable, BaseEstimator):
         check_decision(self.decision)
         planted = len(getattr(self, "trees_", ()))
         if planted and planted != self.n_trees:
-            raise ValueError(
-                f"n_trees was changed from {planted} to {self.n_trees} after the first row; set "
-                "it back, or start again with fit or a clone of the model"
-            )
+            raise changed_too_late("n_trees", planted, self.n_trees)
 
     def _settings(self) -> dict[str, Any]:
         """Return the parameters that all trees have in common."""
@@ -840,13 +835,7 @@ class MistForest(Relabelled, StreamScorer, Saveable, BaseEstimator):
         return self._by_label(masses / (masses.sum() or 1.0))
 
     def _totals(self) -> Array:
-        """Weight of the rows of each class so far, in the order of ``classes_``."""
         return self._by_label(self._masses)
-
-    def _by_label(self, of_codes: Array) -> Array:
-        out = np.zeros(len(self.classes_))
-        out[self._labels.ranks] = of_codes
-        return out
 
     # --- answering --------------------------------------------------------------------------
 
@@ -882,10 +871,6 @@ class MistForest(Relabelled, StreamScorer, Saveable, BaseEstimator):
         parts = [means.argmax(axis=1) for means in self._means(X, next_in_stream)]
         return self.classes_[np.concatenate(parts)]
 
-    def _decide(self, shares: Array, frequencies: Array) -> Array:
-        check_decision(self.decision)  # it may have been set since
-        return decide(shares, self.decision, frequencies, self.classes_)
-
     def _proba(self, X: Array, next_in_stream: bool = False) -> Array:
         """Class probabilities of checked rows."""
         shares = np.concatenate(list(self._means(X, next_in_stream)))
@@ -894,16 +879,10 @@ class MistForest(Relabelled, StreamScorer, Saveable, BaseEstimator):
         return self._calibrated(shares, self._totals(), self._calibration())
 
     def _calibration(self) -> Array | None:
-        """How sure the trees may be, if that is learnt."""
         return None if self._expectation is None else self._expectation.state.calibration
 
-    def _calibrated(self, shares: Array, frequencies: Array, calibration: Any = None) -> Array:
-        """Turn probabilities of the trees into those of the stream; see `calibrated`."""
-        if self.trees_[0].class_prior != "balanced":
-            if calibration is None:
-                return shares
-            frequencies = np.ones_like(frequencies)
-        return calibrated(shares, frequencies, calibration)
+    def _is_balanced(self) -> bool:
+        return self.trees_[0].class_prior == "balanced"
 
     def predict_proba(self, X: Any, *, next_in_stream: bool = False) -> Array:
         """Return the probability of every class for each row, as frequent as it is in the stream.

@@ -147,10 +147,15 @@ def check_change(before: dict[str, Any], now: dict[str, Any]) -> None:
     if (before["inheritance"] == "joint") != (now["inheritance"] == "joint"):
         fixed.append("inheritance")
     if fixed:
-        raise ValueError(
-            f"{fixed[0]} was changed from {before[fixed[0]]!r} to {now[fixed[0]]!r} after the "
-            "first row; set it back, or start again with fit or a clone of the model"
-        )
+        raise changed_too_late(fixed[0], before[fixed[0]], now[fixed[0]])
+
+
+def changed_too_late(name: str, before: Any, now: Any) -> ValueError:
+    """Return the error for an option that was changed after a row was learnt."""
+    return ValueError(
+        f"{name} was changed from {before!r} to {now!r} after the first row; set it back, or start "
+        "again with fit or a clone of the model"
+    )
 
 
 def seed_of(random_state: Any) -> int:

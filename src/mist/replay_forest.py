@@ -18,7 +18,7 @@ from mist.forest import MistForest
 from mist.inspection.replay_votes import ReplayExplanation, explain_votes
 from mist.locking import uninterrupted
 from mist.onehot import siblings_of
-from mist.options import seed_of
+from mist.options import changed_too_late, seed_of
 from mist.pooling import blend_votes, reweighted
 from mist.relabelling import MovedCodes
 from mist.replay import Growth, Replay, period
@@ -209,10 +209,7 @@ class MistReplayForest(MistForest):
             return
         for name, before in zip(_MEMORY_OPTIONS, self._replay.options, strict=True):
             if getattr(self, name) != before:
-                raise ValueError(
-                    f"{name} was changed from {before} to {getattr(self, name)} after the first "
-                    "row; set it back, or start again with fit or a clone of the model"
-                )
+                raise changed_too_late(name, before, getattr(self, name))
 
     def _validate_batch(
         self,
@@ -294,7 +291,7 @@ class MistReplayForest(MistForest):
         blended = blend_votes(means, votes, replayed, self.base_weight)
         return reweighted(blended, means, expected)
 
-    def _calibration(self) -> None:
+    def _calibration(self) -> Array | None:
         # The exponent is that of the streaming trees alone; votes are not too sure.
         return None
 
@@ -387,13 +384,18 @@ class MistReplayForest(MistForest):
 
     def _explain(self, X: Array) -> ReplayExplanation:
         (base,) = super()._means(X)
-        votes, _ = self._votes(X)
+        votes, replayed = self._votes(X)
+        blended = blend_votes(base, votes, replayed, self.base_weight)
+        shares = self._calibrated(blended, self._totals())
+        chosen = blended.argmax(axis=1)
+        if self.decision is not None:
+            chosen = self._decide(shares, self._totals())
         codes = np.full(len(self.classes_), -1)
         codes[self._labels.ranks] = np.arange(len(self._labels.ranks))
         return explain_votes(
             self.classes_.tolist(),
-            self._winners(X).tolist()[0],
-            self._proba(X)[0],
+            self.classes_.tolist()[chosen[0]],
+            shares[0],
             votes[0] / self.replay_trees,
             base[0],
             codes,

@@ -85,7 +85,9 @@ def learn(calibration, says, count, code, w, n, forgetting):
     calibration[EXPONENT] = min(max(b + slope / calibration[_CURVATURE], _LOWEST), _HIGHEST)
 
 
-def calibrated(shares: Array, frequencies: Array, calibration: Array | None = None) -> Array:
+def calibrated(
+    shares: Array, frequencies: Array, ranks: Array, calibration: Array | None = None
+) -> Array:
     """Return the class probabilities of rows of the stream.
 
     Parameters
@@ -94,6 +96,9 @@ def calibrated(shares: Array, frequencies: Array, calibration: Array | None = No
         Class probabilities of a model, all classes being equally frequent.
     frequencies : ndarray of float64, shape (n_classes,) or (n, n_classes)
         Weight of the rows of each class.
+    ranks : ndarray of int64, shape (n_codes,)
+        Column of each class with rows. Sums are made in this order, so that the names of the
+        labels, which order the columns, do not matter.
     calibration : ndarray of float64, shape (2,), or None
         What was learnt of the exponent. None, or an exponent that no row has moved, stands for
         probabilities of the model as they are, without a least value.
@@ -105,7 +110,7 @@ def calibrated(shares: Array, frequencies: Array, calibration: Array | None = No
 
     Examples
     --------
-    >>> calibrated(np.array([[0.5, 0.5]]), np.array([90.0, 10.0]))
+    >>> calibrated(np.array([[0.5, 0.5]]), np.array([90.0, 10.0]), np.array([1, 0]))
     array([[0.9, 0.1]])
     """
     if calibration is not None and calibration[EXPONENT] != 1.0:
@@ -114,5 +119,5 @@ def calibrated(shares: Array, frequencies: Array, calibration: Array | None = No
     else:
         tempered = shares
     out = tempered * frequencies
-    total = out.sum(axis=1, keepdims=True)
+    total = out[:, ranks].sum(axis=1, keepdims=True)
     return np.where(total > 0.0, out / np.where(total > 0.0, total, 1.0), shares)
