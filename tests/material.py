@@ -35,6 +35,24 @@ def mixed_rows(
     return X, y
 
 
+def by_trees(model: Any, X: Any) -> np.ndarray:
+    """Class probabilities by the trees alone: classes equally frequent, and not calibrated."""
+    checked = model._checked(X)
+    if hasattr(model, "trees_"):
+        return np.concatenate(list(model._means(checked)))
+    return model._predict_proba(checked[0])
+
+
+def most_probable(model: Any, X: Any) -> np.ndarray:
+    """Labels that a model predicts if it is to take the most probable ones."""
+    if not hasattr(model, "decision"):
+        return model.predict(X)
+    rule = model.decision
+    labels = model.set_params(decision="counts").predict(X)
+    model.set_params(decision=rule)
+    return labels
+
+
 def arrays(part: Any) -> Iterator[np.ndarray]:
     """All arrays in nested tuples, dicts and states."""
     if isinstance(part, np.ndarray):

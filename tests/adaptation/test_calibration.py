@@ -28,15 +28,15 @@ def test_it_finds_how_much_too_sure_a_model_is(too_sure):
         rng.normal(size=(n, 1)), codes, np.ones(n), ones, np.arange(3), said[None], None, None
     )
     assert found.state.calibration[EXPONENT] == pytest.approx(1 / too_sure, rel=0.15)
-    mended = calibrated(said, np.ones(3), found.state.calibration)
+    mended = calibrated(said, np.ones(3), np.arange(3), found.state.calibration)
     assert log_loss(mended, codes) == pytest.approx(log_loss(right, codes), abs=0.01)
 
 
 def test_by_hand():
     shares, often = np.array([[0.8, 0.2, 0.0], [0.0, 0.0, 1.0]]), np.array([6.0, 3.0, 0.0])
-    plain = calibrated(shares[:1], often)
+    plain = calibrated(shares[:1], often, np.arange(2))
     np.testing.assert_allclose(plain, [[0.8 * 6 / 5.4, 0.2 * 3 / 5.4, 0.0]])
-    mended = calibrated(shares, often, np.array([0.5, 1.0]))
+    mended = calibrated(shares, often, np.arange(2), np.array([0.5, 1.0]))
     parts = np.array([6 * 0.8**0.5, 3 * 0.2**0.5])
     np.testing.assert_allclose(mended[0, :2], parts / parts.sum())
     # The third class has no row; the first two are as good as the least probability allows.

@@ -11,6 +11,7 @@ from sklearn.base import clone
 
 import mist
 from adaptation_streams import CENTRES, OFFSET, draw, eventful, everything, recall, shuffled
+from material import by_trees
 from mist import MistClassifier
 from mist.adaptation.changes import Change
 from mist.persistence import save
@@ -157,7 +158,7 @@ def test_forks_learn_without_the_common_shift():
     tree = plain._state.tree.stats[:, 0].copy()
     assert shift.any()
     plain._learn_rows(plain._validate_batch(rows - shift, more, None, None))
-    shares = [each._predict_proba(each._checked(rows)[0]) for each in (model, plain)]
+    shares = [by_trees(each, rows) for each in (model, plain)]
     np.testing.assert_allclose(*shares, atol=1e-6)
     assert not np.array_equal(tree, plain._state.tree.stats[:, 0])
 

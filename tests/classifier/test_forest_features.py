@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import make_blobs
 
+from material import by_trees
 from mist import MistClassifier, MistForest
 from mist.baselines import RandomFeatureLDA
 from mist.pooling import FLOOR, blend, mean_posterior
@@ -52,13 +53,12 @@ def test_the_forest_blends_its_trees_with_a_discriminant_of_its_own():
     beside = model._head.model
     alone = RandomFeatureLDA(n_features=30, random_state=beside.random_state)
     alone.fit(X, y)
-    trees = mean_posterior([tree._predict_proba(X) for tree in model.trees_])[0]
+    trees = mean_posterior([by_trees(tree, X) for tree in model.trees_])[0]
     trust = np.full(len(X), 0.4 * len(X) / (len(X) + 30))
     expected = blend(trees, alone.predict_proba(X), trust)
-    (means,) = model._means(model._checked(X))
-    assert means == pytest.approx(expected, rel=1e-6, abs=1e-9)
+    assert by_trees(model, X) == pytest.approx(expected, rel=1e-6, abs=1e-9)
     without = forest(random_features=0).fit(X, y)
-    np.testing.assert_array_equal(*without._means(without._checked(X)), trees)
+    np.testing.assert_array_equal(by_trees(without, X), trees)
     assert model.nbytes == without.nbytes + beside.nbytes
 
 
@@ -77,7 +77,7 @@ def test_rows_with_missing_values_are_answered_by_the_trees():
     holes = X.copy()
     holes[::3, 1] = NAN
     model, without = forest().fit(holes, y), forest(random_features=0).fit(holes, y)
-    (got,), (trees,) = (each._means(each._checked(holes)) for each in (model, without))
+    got, trees = by_trees(model, holes), by_trees(without, holes)
     np.testing.assert_array_equal(got[::3], trees[::3])
     assert np.abs(got - trees).max() > 0.01
     whole = forest().fit(holes, y, sample_weight=np.isfinite(holes).all(axis=1).astype(float))

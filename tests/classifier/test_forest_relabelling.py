@@ -5,7 +5,7 @@ import pytest
 from sklearn.exceptions import NotFittedError
 
 from adaptation_streams import everything
-from material import arrays
+from material import arrays, by_trees
 from mist import MistClassifier, MistForest, load
 from mist.baselines.random_feature_lda import solve
 from mist.engine.state import M2, MEAN, N_LEAVES, find_cell, leaf_cells
@@ -89,11 +89,6 @@ def test_a_new_name_changes_nothing_else(kind):
     check(model)
 
 
-def means_of(model, X):
-    """Means over the trees, without what the forest has learnt of how sure they may be."""
-    return np.concatenate(list(model._means(model._checked(X))))
-
-
 @EACH
 def test_a_joined_class_is_as_if_it_had_always_had_the_label(kind):
     X, y = rows(1)
@@ -117,10 +112,10 @@ def test_a_joined_class_is_as_if_it_had_always_had_the_label(kind):
         moments = [moments_of(tree, label) for each in (model, wanted) for tree in each.trees_]
         np.testing.assert_allclose(moments[:3], moments[3:], rtol=1e-9, atol=1e-9)
     # Leaves refresh their pooled variances when they have grown by 1/256.
-    np.testing.assert_allclose(means_of(model, X), means_of(wanted, X), atol=1e-4)
+    np.testing.assert_allclose(by_trees(model, X), by_trees(wanted, X), atol=1e-4)
     for each in (model, wanted):
         each.partial_fit(X, y)
-    np.testing.assert_allclose(means_of(model, X), means_of(wanted, X), atol=1e-4)
+    np.testing.assert_allclose(by_trees(model, X), by_trees(wanted, X), atol=1e-4)
 
 
 @EACH

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from material import BINARY, EAGER, fingerprint, mixed_rows, state_arrays
+from material import BINARY, EAGER, by_trees, fingerprint, mixed_rows, state_arrays
 from mist import MistClassifier, MistForest
 from mist.engine.state import M2, MEAN, N_LEAVES, leaf_cells
 from mist.persistence import load, save
@@ -87,7 +87,7 @@ def test_what_forks_learn_is_added_exactly(holes, inheritance):
     assert whole.n_rows_ == expected.n_rows_
     assert whole.classes_.tolist() == expected.classes_.tolist()
     # Without what each has learnt of how sure it may be.
-    shares = [each._predict_proba(each._checked(X)[0]) for each in (whole, expected)]
+    shares = [by_trees(each, X) for each in (whole, expected)]
     assert np.abs(shares[0] - shares[1]).mean() < 0.05
 
 
@@ -215,7 +215,7 @@ def test_models_of_one_leaf_are_added_exactly_whatever_their_labels():
     assert one.classes_.tolist() == ["a", "b", "c", "d", "e", "y", "z"]
     assert fingerprint(other) == before
     # Without what each has learnt of how sure it may be.
-    mine, theirs = (each._predict_proba(each._checked(X)[0]) for each in (one, whole))
+    mine, theirs = (by_trees(each, X) for each in (one, whole))
     mine = mine[:, :5]
     np.testing.assert_allclose(mine, theirs, atol=1e-6)
 
@@ -226,7 +226,7 @@ def test_an_empty_model_becomes_the_other():
     assert_same_sums(one, other)
     assert one.split_log_ == other.split_log_
     X = mixed_rows(0)[0]
-    shares = [each._predict_proba(each._checked(X)[0]) for each in (one, other)]
+    shares = [by_trees(each, X) for each in (one, other)]
     np.testing.assert_allclose(*shares, atol=1e-9)
     # And nothing comes of an empty one.
     before = fingerprint(one)

@@ -8,6 +8,7 @@ import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import mist
+from material import by_trees
 from mist import MistClassifier, MistForest, MistReplayForest
 from mist.engine.class_memory_upkeep import trimmed
 
@@ -75,7 +76,7 @@ def test_a_class_without_a_snapshot_is_predicted_by_the_streaming_tree():
     for learner in (model, tree):
         learner.partial_fit(new, [7, 7, 7])
     asked = np.vstack([new, X[::50]])
-    shares = [np.concatenate(list(each._means(each._checked(asked)))) for each in (model, tree)]
+    shares = [by_trees(each, asked) for each in (model, tree)]
     np.testing.assert_allclose(shares[0][:, 2], shares[1][:, 2], rtol=1e-9, atol=1e-12)
     assert (model.predict(new) == 7).all()
     before = MistReplayForest(MistClassifier("gaussian"), **SMALL).partial_fit(X[:5], y[:5])
@@ -101,7 +102,7 @@ def test_no_cell_reproduces_a_row():
 @pytest.mark.parametrize("copied", ["file", "pickle", "deepcopy"])
 def test_copies_predict_and_learn_on_alike(copied, tmp_path):
     X, y = fine(300)
-    model = made().partial_fit(X[:200], y[:200])
+    model = made().partial_fit(X[:200], y[:200]).set_params(max_bytes=2**24)
     expected = model.predict_proba(X)
     if copied == "file":
         model.save(tmp_path / "model.mist")
@@ -204,7 +205,7 @@ def test_an_explanation_gives_votes_and_the_cells_at_the_row():
     assert [by_label[label].probability for label in (0, 1, 5)] == pytest.approx(shares.tolist())
     assert sum(each.votes for each in explanation.classes) == pytest.approx(1.0)
     np.testing.assert_allclose(
-        [by_label[label].base for label in (0, 1, 5)], model.trees_[0]._predict_proba(X[:1])[0]
+        [by_label[label].base for label in (0, 1, 5)], by_trees(model.trees_[0], X[:1])[0]
     )
     near, far = by_label[0], by_label[5]
     assert near.distance < 0.5
@@ -265,7 +266,7 @@ def test_other_seeds_and_priors_give_other_trees():
     )
     counts = MistReplayForest(MistClassifier("gaussian", class_prior="counts"), **SMALL)
     shares = counts.partial_fit(X, y).predict_proba(X)[:, 0]
-    assert shares.mean() > np.concatenate(list(model._means(model._checked(X))))[:, 0].mean() + 0.02
+    assert shares.mean() > by_trees(model, X)[:, 0].mean() + 0.02
 
 
 def test_options_of_the_memories_are_fixed_once_a_row_is_learnt():

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from material import by_trees
 from mist import MistClassifier
 from mist.engine import kll
 from mist.engine.joint import points_of
@@ -210,7 +211,7 @@ def test_full_leaves_merge_exactly(balanced):
     # The model that learnt row by row renews its factors now and then.
     pool(both._state, 0)
     # Without what each has learnt of how sure it may be.
-    shares = [each._predict_proba(each._checked(X)[0]) for each in (one, both)]
+    shares = [by_trees(each, X) for each in (one, both)]
     np.testing.assert_allclose(*shares, rtol=0, atol=1e-9)
 
 
@@ -230,7 +231,7 @@ def test_gaussian_leaves_merge_exactly(inheritance):
             np.testing.assert_allclose(*products, rtol=1e-9, atol=1e-9)
     kind_of(both._state.model).refresh(both._state, 0)
     # Without what each has learnt of how sure it may be.
-    shares = [each._predict_proba(each._checked(X)[0]) for each in (one, both)]
+    shares = [by_trees(each, X) for each in (one, both)]
     np.testing.assert_allclose(*shares, rtol=0, atol=1e-9)
 
 

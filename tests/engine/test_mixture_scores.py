@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from material import by_trees
 from mist import MistClassifier
 from mist.engine.compiled import exact
 from mist.engine.gaussian_mixtures import mixture_score
@@ -35,7 +36,7 @@ def test_predict_is_the_argmax_of_predict_proba(model):
     X, _ = overlapping(1)
     X = np.concatenate([X, 5.0 * X])
     assert model._state.model.cells.n[leaf_cells(model._state.tree, 0)].min() > 3
-    shares = model._predict_proba(X)
+    shares = by_trees(model, X)
     assert np.array_equal(model.predict(X), model.classes_[shares.argmax(axis=1)])
 
 

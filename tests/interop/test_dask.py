@@ -15,6 +15,7 @@ pytest.importorskip("distributed", reason="needs mist-tree[dask]")
 
 import distributed
 
+from material import by_trees
 from mist import MistClassifier, MistForest
 from mist.interop import dask as interop
 from mist.interop.blocks import Block, as_blocks, cuts_of
@@ -127,7 +128,7 @@ def test_close_to_rows_one_after_another():
     )
     alone = model(max_leaves=1).fit(X, y)
     # Without what each has learnt of how sure it may be.
-    shares = [each._predict_proba(each._checked(X)[0]) for each in (apart, alone)]
+    shares = [by_trees(each, X) for each in (apart, alone)]
     np.testing.assert_allclose(*shares, atol=1e-4)
     # It goes on where a model is, and so do forests.
     apart.partial_fit(X[:500], y[:500])

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import mist
+from material import by_trees
 from mist.persistence import load_with_attachment
 
 pytestmark = pytest.mark.filterwarnings("ignore:X does not have valid feature names")
@@ -24,7 +25,7 @@ def assert_answers(model, X, wanted):
     assert model.predict(X).tolist() == wanted["labels"]
     shares = model.predict_proba(X)
     if hasattr(model, "trees_"):  # its file has the means over the trees, before frequencies count
-        shares = np.concatenate(list(model._means(model._checked(X))))
+        shares = by_trees(model, X)
     np.testing.assert_allclose(shares, wanted["shares"], rtol=1e-7, atol=1e-9)
 
 
