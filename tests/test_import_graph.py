@@ -29,7 +29,7 @@ LAYERS: Mapping[str, Sequence[str]] = {
             "mist.labels",
         ),
         *("mist.impurity", "mist.limits", "mist.onehot", "mist.plugins", "mist.settings"),
-        *("mist.tables", "mist.texts", "mist.variants"),
+        *("mist.tables", "mist.texts", "mist.threads", "mist.variants"),
     ),
     "engine": ("mist.engine",),
     "adaptation": ("mist.adaptation",),

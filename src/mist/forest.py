@@ -10,7 +10,6 @@ from types import MappingProxyType
 from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
-from joblib import Parallel, delayed, effective_n_jobs
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import Tags, gen_batches, get_tags
@@ -36,6 +35,7 @@ from mist.relabelling import LearntTree, MovedCodes, Relabelled
 from mist.restarted_trees import LIFETIMES, RestartedTrees
 from mist.rows import Array, check_rows, inside
 from mist.settings import FOREST_TREE
+from mist.threads import in_threads
 
 __all__ = ["MistForest"]
 
@@ -819,11 +819,7 @@ class MistForest(Deciding, Relabelled, StreamScorer, Saveable, BaseEstimator):
 
     def _each(self, task: Callable[[MistClassifier], _Answer]) -> list[_Answer]:
         """Return the results of a task for all trees, in their order."""
-        if effective_n_jobs(self.n_jobs) == 1:
-            return [task(tree) for tree in self.trees_]
-        # Compiled loops release the GIL, so threads are enough.
-        pool = Parallel(n_jobs=self.n_jobs, prefer="threads", require="sharedmem")
-        return pool(delayed(task)(tree) for tree in self.trees_)
+        return in_threads(task, self.trees_, self.n_jobs)
 
     def _rows_at_once(self) -> int:
         """Return how many rows fit in memory with the probabilities of all trees."""

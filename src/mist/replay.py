@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
-from joblib import Parallel, delayed, effective_n_jobs
 
 from mist.engine.class_memory import (
     N_CLASS_CELLS,
@@ -34,6 +34,7 @@ from mist.engine.replay_trees import REPLAY_NODE, count_votes, grow, new_grower,
 from mist.engine.replayed_rows import count_draws, replay
 from mist.engine.state import bytes_of, writable
 from mist.rows import Array
+from mist.threads import in_threads
 
 __all__ = ["Growth", "Replay", "period"]
 
@@ -311,16 +312,9 @@ class Replay:
         vars(self).pop("_trees", None)
 
     def _grow(self, snapshot: ClassMemory, growth: Growth, n_jobs: int | None) -> _Trees:
-        """Grow trees, in threads: compiled code releases the GIL."""
-        rates = _draws_per_weight(snapshot, growth)
-        numbers = range(growth.n_trees)
-        if effective_n_jobs(n_jobs) == 1:
-            grown = [self._grow_one(snapshot, growth, rates, number) for number in numbers]
-        else:
-            pool = Parallel(n_jobs=n_jobs, prefer="threads", require="sharedmem")
-            grown = pool(
-                delayed(self._grow_one)(snapshot, growth, rates, number) for number in numbers
-            )
+        """Grow trees, in threads."""
+        one = partial(self._grow_one, snapshot, growth, _draws_per_weight(snapshot, growth))
+        grown = in_threads(one, range(growth.n_trees), n_jobs)
         starts = np.cumsum([0, *(len(nodes) for nodes in grown[:-1])])
         return _Trees(growth, np.concatenate(grown).view(type(grown[0])), starts)
 
