@@ -16,6 +16,12 @@ from scipy.special import logsumexp
 PAIRS = 5
 """Pairs of candidates of a trial (J)."""
 
+LOST = 4.0
+"""A pair with less evidence than minus this is given up."""
+
+REST = 0.25
+"""Growth of the mass before the next trial."""
+
 Array = np.ndarray
 
 
@@ -199,11 +205,14 @@ class Trial:
         l0 = self.copy.log(x, units)
         for pair in self.pairs:
             pair.judge(x, rho, l0, R, units, pace)
+        self.pairs = [pair for pair in self.pairs if pair.evidence >= -LOST]
         self.copy.learn_some(x, rho, R, pace)
         self.seen += rho
 
     def winner(self, a: int) -> Pair | None:
         """The best pair, if it has earned the component's place."""
+        if not self.pairs:
+            return None
         best = max(self.pairs, key=lambda pair: pair.evidence)
         if self.seen < max(20, a) or best.evidence <= math.log(1000 * PAIRS):
             return None
@@ -217,6 +226,7 @@ class Component:
     own: Gaussian
     mass: float = 0.0
     trial: Trial | None = None
+    rest: float = 0.0  # weight to come before the next trial
     tried: int = 0  # directions so far
     made: float = 0.0  # weight when it was refreshed
     made_of: Array | None = None  # weights of the columns at that time
@@ -309,6 +319,8 @@ class NaiveMixtureLeaf:
             if r > 1e-3:
                 if k.trial is not None:
                     k.trial.judge(row, r * w, c.floor(), c.variances(), self.proposal_pace)
+                elif self.a > 0 and len(c.components) < self.most:
+                    k.rest = max(0.0, k.rest - r * w)
                 if not k.own.ready and k.own.lacks(row):
                     k.own.ready = True
                     k.learning = self.learner(c, k)
@@ -339,14 +351,19 @@ class NaiveMixtureLeaf:
     def is_due(self, c: NaiveClass, k: Component) -> bool:
         a = self.a
         if k.trial is None:
-            return a > 0 and len(c.components) < self.most and k.mass >= max(2 * a, 30)
-        return k.trial.winner(a) is not None or k.trial.seen >= 8 * max(30, 2 * a)
+            opens = a > 0 and len(c.components) < self.most
+            return opens and k.rest == 0.0 and k.mass >= max(2 * a, 30)
+        worn = k.trial.seen >= 8 * max(30, 2 * a) or not k.trial.pairs
+        return worn or k.trial.winner(a) is not None
 
     def on_cell_due(self, c: NaiveClass, k: Component) -> None:
-        """Let a pair take the component's place, or propose the next pairs."""
+        """Let a pair take the component's place, propose the next pairs, or rest."""
         if len(c.components) == self.most:
             return  # another component was divided a moment ago
         pair = k.trial.winner(self.a) if k.trial is not None else None
+        if pair is None and k.trial is not None:
+            k.trial, k.rest = None, REST * k.mass
+            return
         if pair is None:
             k.trial = self.propose(c, k)
             return

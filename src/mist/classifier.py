@@ -30,7 +30,14 @@ from mist.engine.leafmodel import LeafModel, kind_of
 from mist.engine.leaves.kinds import leaf_model
 from mist.engine.marginal import write_marginals
 from mist.engine.merge import merged
-from mist.engine.row_loops import first_missing, leaf_nodes, predict_rows, write_densities
+from mist.engine.row_loops import (
+    NO_CODES,
+    NO_SHARES,
+    first_missing,
+    leaf_nodes,
+    predict_rows,
+    write_densities,
+)
 from mist.engine.state import CLAIM, N_LEARNT, N_LEAVES, N_NODES, Options, State, writable
 from mist.estimator import Saveable, StreamScorer, size_of, take_over, without_trace
 from mist.fast_path import UNKNOWN, FastPath
@@ -1479,7 +1486,7 @@ class MistClassifier(Deciding, Relabelled, StreamScorer, Saveable, BaseEstimator
         """Class codes of checked rows; ``complete`` as in `CheckedRows`."""
         out, has_nan = np.empty(len(X), dtype=np.int64), self._has_nan(X, complete)
         X = self._without_shift(X)
-        self._state.handle.call(predict_rows, X, self._labels.ranks, out, None, has_nan)
+        self._state.handle.call(predict_rows, X, self._labels.ranks, out, NO_SHARES, has_nan)
         return out
 
     def _without_shift(self, X: Array) -> Array:
@@ -1490,7 +1497,7 @@ class MistClassifier(Deciding, Relabelled, StreamScorer, Saveable, BaseEstimator
         """Class probabilities of checked rows; ``complete`` as in `CheckedRows`."""
         shares, has_nan = np.zeros((len(X), len(self.classes_))), self._has_nan(X, complete)
         X = self._without_shift(X)
-        self._state.handle.call(predict_rows, X, self._labels.ranks, None, shares, has_nan)
+        self._state.handle.call(predict_rows, X, self._labels.ranks, NO_CODES, shares, has_nan)
         return shares
 
     def _has_nan(self, X: Array, complete: bool) -> bool | None:

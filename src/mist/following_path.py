@@ -13,7 +13,16 @@ import numpy as np
 from mist.adaptation.follower import Follower
 from mist.adaptation.next_label import PREDICT
 from mist.engine.growth import Split, follow_up
-from mist.engine.row_loops import DONE, FULL_CELLS, FULL_ITEMS, NOT_ASKED, predict_rows, run
+from mist.engine.row_loops import (
+    DONE,
+    FULL_CELLS,
+    FULL_ITEMS,
+    NO_SHARES,
+    NOT_ASKED,
+    outputs_of,
+    predict_rows,
+    run,
+)
 from mist.engine.single_row import take_row
 from mist.fast_path import UNKNOWN, PlainRows
 from mist.fitted import FittedTree
@@ -48,6 +57,7 @@ class FollowingPath:
         self.asked = np.empty(1, np.int64)
         self.out, self.of_tree = np.empty(1, np.int64), np.empty(1, np.int64)
         self.shares, self.answers = np.zeros((1, 1, n_labels)), np.zeros((1, n_labels))
+        self.outputs = outputs_of(self.of_tree, self.shares[0], self.guesses)
 
     @property
     def holds(self) -> bool:
@@ -76,13 +86,13 @@ class FollowingPath:
         expectation, ranks = follower.expectation, self.plain.ranks
         X, known = follower.without_shift(self.row), (self.codes, self.weights)
         if expectation is None:
-            outputs: tuple[Any, ...] = (None, None, None)
+            outputs = None
         else:
             self.asked[0] = expectation.asked_next()
             self.guesses[0] = -1 if self.asked[0] >= PREDICT else NOT_ASKED
             self.shares[:] = 0.0
-            outputs = (self.of_tree, self.shares[0], self.guesses)
-        _, reason, detail = state.handle.call(run, X, *known, 0, ranks, *outputs, None)
+            outputs = self.outputs
+        _, reason, detail = state.handle.call(run, X, *known, 0, ranks, outputs)
         if reason in (FULL_CELLS, FULL_ITEMS):
             return False
         if reason != DONE:
@@ -104,7 +114,7 @@ class FollowingPath:
         out, expectation = np.empty(1, np.int64), self.follower.expectation
         X = self.follower.without_shift(row)
         if expectation is None:
-            self.state.handle.call(predict_rows, X, ranks, out, None, None)
+            self.state.handle.call(predict_rows, X, ranks, out, NO_SHARES, None)
         else:
             self.state.handle.call(predict_rows, X, ranks, out, shares[0], None)
             out = expectation.predict(row, ranks, shares)[0]

@@ -10,7 +10,6 @@ Each module imports only modules above it in this table.
 ``records``             structured arrays whose fields are attributes
 ``arrays``              arrays that grow
 ``random``              counter-based random numbers
-``linear_algebra``      threads of the linear algebra library
 ``state``               the arrays that hold a tree
 ``moments``             Welford moments and the Gaussian log density
 ``leafmodel``           what the engine asks of a leaf model
@@ -25,6 +24,8 @@ Each module imports only modules above it in this table.
 ``gaussians``           full-covariance Gaussians: moments, factors, log densities
 ``gaussian_mixtures``   a growing mixture of Gaussians for each cell
 ``mixture_upkeep``      proposals, division and inheritance of mixture components
+``mixture_pairs``       pairs of Gaussians that might replace a component
+``eigenvectors``        eigenvectors of a small symmetric matrix
 ``reduction``           mixtures joined and reduced to fewer components
 ``low_rank_gaussians``  Gaussians whose covariance has low rank plus a diagonal
 ``low_rank_upkeep``     such Gaussians cut, weighted, copied and merged

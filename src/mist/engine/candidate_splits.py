@@ -30,7 +30,7 @@ from mist.engine.fork import NEVER
 from mist.engine.inheritance import give_back, split_leaf
 from mist.engine.leaf_copy import copy_leaf, one_leaf_state
 from mist.engine.leafmodel import kind_of
-from mist.engine.row_loops import Notes
+from mist.engine.row_loops import Notes, outputs_of
 from mist.engine.state import State, clear_leaf, detach_cells, leaf_cells, new_leaf, new_node
 
 Array = np.ndarray[Any, Any]
@@ -144,10 +144,10 @@ def follow(
             if state.options.balanced:
                 reserve_codes(children, len(ranks))
             # `only=leaf`: of the rows of other leaves it learns only what the whole tree shares.
-            own_notes = Notes(reached, chance, leaf)
+            outputs = outputs_of(notes=Notes(reached, chance, leaf))
             row = 0
             while row < len(X):
-                row, _ = run_until_request(children, X, codes, weights, row, ranks, notes=own_notes)
+                row, _ = run_until_request(children, X, codes, weights, row, ranks, outputs)
             stake(candidate.capital, candidate.most, reached, leaf, notes.chance[rows], chance)
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from mist.engine.capacity import reserve_cells
 from mist.engine.kll import reserve_items, widen_block
 from mist.engine.leafmodel import kind_of
-from mist.engine.row_loops import ATTEMPT, DONE, FULL_CELLS, FULL_ITEMS, Notes, run
+from mist.engine.row_loops import ATTEMPT, DONE, FULL_CELLS, FULL_ITEMS, Outputs, run
 from mist.engine.state import State
 
 Array = np.ndarray[Any, Any]
@@ -27,10 +27,7 @@ def run_until_request(
     weights: Array,
     start: int,
     ranks: Array,
-    out: Array | None = None,
-    shares: Array | None = None,
-    guesses: Array | None = None,
-    notes: Notes | None = None,
+    outputs: Outputs | None = None,
 ) -> tuple[int, int]:
     """Learn rows from ``start`` on until the loop returns, and serve its request.
 
@@ -41,9 +38,7 @@ def run_until_request(
     row, leaf : int
         First row not yet learnt, and the leaf that is due for a split attempt or -1.
     """
-    row, reason, detail = state.handle.call(
-        run, X, codes, weights, start, ranks, out, shares, guesses, notes
-    )
+    row, reason, detail = state.handle.call(run, X, codes, weights, start, ranks, outputs)
     return row, serve_request(state, reason, detail)
 
 

@@ -4,8 +4,9 @@ A *component* is a Gaussian with a share of the class's mass. While it may still
 a proposal, here called *trial*: a copy of the component, and *pairs* of Gaussians that might
 replace it. Copy and pairs learn the same rows. Before each row is learnt, the log density that a
 pair gives it minus that of the copy is added to the evidence of the pair. A pair with enough
-evidence replaces the component. Dividing and proposing are rare work, see
-`mist.engine.mixture_upkeep`. A full-covariance leaf is a mixture of one component without trials.
+evidence replaces the component, and one with too little is given up. Dividing and proposing are
+rare work, see `mist.engine.mixture_upkeep`. A full-covariance leaf is a mixture of one component
+without trials.
 
 A class's components depend only on the rows of the class. For predictions their covariances are
 shrunk towards one that is pooled over all classes of the leaf. So a component has two factors: one
@@ -77,8 +78,9 @@ COMPONENT = np.dtype(
         ("next", np.int64),  # next component of the cell, or next free one; -1 at the end
         ("proposal", np.int64),  # -1: none
         ("tried", np.int64),  # number of the next direction to propose
-        ("seen", np.float64),  # weight that the trial has learnt
-        ("due", np.int64),  # 1: `components.on_cell_due` divides it or proposes new pairs
+        # Weight that the trial has learnt. Without a trial, minus the weight until the next one.
+        ("seen", np.float64),
+        ("due", np.int64),  # 1: `mixture_upkeep.on_cell_due` divides it, or proposes
     ]
 )
 
@@ -111,6 +113,13 @@ MOST_DIVIDED = 100
 LEAST_WEIGHT = 1e-9
 CERTAIN = math.log(1e3)
 """Evidence that a pair needs, less the logarithm of the number of pairs."""
+
+LOST = 4.0
+"""A pair whose evidence is below minus this is given up: its log density is that much lower."""
+
+REST = 0.25
+"""A component rests after a trial without a winner until its mass has grown by this share. The
+longer it has lived without dividing, the longer it rests: so trials cost less and less."""
 
 NEGLIGIBLE = 40.0
 """Components are left out whose log density is below the class's largest by more than this."""
@@ -317,7 +326,7 @@ def _add_up(mixture, observed, cell, out, known, begin):
 
 
 @inlined
-def _class_variance(tree, observed, cell, j):
+def class_variance(tree, observed, cell, j):
     """Variance of a class in a column, from the moments of the tree."""
     weight = tree.cells.weight[cell] if observed is None else observed.cell[cell, j]
     return tree.stats[cell, M2, j] / weight if weight > 0.0 else 0.0
@@ -329,7 +338,7 @@ def _add_floor(tree, observed, cell, n_numeric, weight, S):
     at = 0
     for j in range(n_numeric):
         at += j
-        S[at] += weight * FLOOR * _class_variance(tree, observed, cell, j)
+        S[at] += weight * FLOOR * class_variance(tree, observed, cell, j)
         at += 1
 
 
@@ -677,6 +686,7 @@ def _judge(tree, mixture, observed, complete, cell, component, X, i, w, work):
         _set_units(tree, observed, cell, work.space.row[3])
     # The copy is scored before it learns the row; each pair is, too.
     alone = _candidate_score(mixture, observed, complete, copy, X, i, work)
+    n_left = 0
     for pair in range(growth.pairs):
         if mixture.evidence[proposal, pair] == -np.inf:
             continue
@@ -695,13 +705,17 @@ def _judge(tree, mixture, observed, complete, cell, component, X, i, w, work):
             share = math.exp(one - both)
             if alone > -np.inf:
                 mixture.evidence[proposal, pair] += w * (both - alone)
+        if mixture.evidence[proposal, pair] < -LOST:
+            mixture.evidence[proposal, pair] = -np.inf
+            continue
+        n_left += 1
         _learn_candidate(tree, mixture, observed, complete, cell, first, X, i, w * share, work)
         rest = w * (1.0 - share)
         _learn_candidate(tree, mixture, observed, complete, cell, first + 1, X, i, rest, work)
     _learn_candidate(tree, mixture, observed, complete, cell, copy, X, i, w, work)
     components = mixture.components
     components.seen[component] += w
-    worn = components.seen[component] >= 8.0 * max(30.0, 2.0 * growth.n_known)
+    worn = components.seen[component] >= 8.0 * max(30.0, 2.0 * growth.n_known) or n_left == 0
     components.due[component] = worn or winner(mixture, component) >= 0
 
 
@@ -709,7 +723,7 @@ def _judge(tree, mixture, observed, complete, cell, component, X, i, w, work):
 def _set_units(tree, observed, cell, units):
     """Write the variances of a class, which `log_density` takes for columns that are unknown."""
     for j in range(units.size):
-        units[j] = _class_variance(tree, observed, cell, j)
+        units[j] = class_variance(tree, observed, cell, j)
 
 
 @exact
@@ -755,9 +769,12 @@ def learn_mixture(tree, mixture, observed, leaf, cell, X, i, w, work):
             components.mass[component] += part
             components.log_mass[component] = math.log(components.mass[component])
             cells.total[cell] += part
-            opens = components.proposal[component] < 0 and n < growth.most and growth.divides
-            if opens and components.mass[component] >= max(2.0 * growth.n_known, 30.0):
-                components.due[component] = 1
+            if components.proposal[component] < 0:
+                if n < growth.most and growth.divides:
+                    _wait(mixture, component, part)
+            elif components.due[component] == 1 and winner(mixture, component) < 0:
+                close_trial(mixture, component)
+                components.seen[component] = -REST * components.mass[component]
             due |= components.due[component] == 1
         k += 1
         component = components.next[component]
@@ -785,6 +802,29 @@ def learn_mixture(tree, mixture, observed, leaf, cell, X, i, w, work):
             _refresh_component(tree, mixture, observed, leaf, cell, component, factors)
         component = components.next[component]
     return due
+
+
+@exact
+def close_trial(mixture, component):
+    """End the trial of a component, if it has one."""
+    components, counters = mixture.components, mixture.counters
+    proposal = components.proposal[component]
+    if proposal >= 0:
+        mixture.free[proposal] = counters[FREE_PROPOSAL]
+        counters[FREE_PROPOSAL] = proposal
+    components.proposal[component] = -1
+    components.seen[component] = 0.0
+    components.due[component] = 0
+
+
+@inlined
+def _wait(mixture, component, w):
+    """Count a row of weight w while a component has no trial; it is due when its rest is over."""
+    components, growth = mixture.components, mixture.growth
+    if components.seen[component] < 0.0:
+        components.seen[component] = min(0.0, components.seen[component] + w)
+    if components.seen[component] == 0.0:
+        components.due[component] = components.mass[component] >= max(2.0 * growth.n_known, 30.0)
 
 
 @exact

@@ -22,7 +22,7 @@ from mist.engine.leafmodel import kind_of
 from mist.engine.likelihood import LEAST_GAIN, likelihood_splits
 from mist.engine.precision import routing_thresholds
 from mist.engine.random import COLUMNS, uniform
-from mist.engine.row_loops import CELL_DUE, first_missing, predict_rows
+from mist.engine.row_loops import CELL_DUE, NO_SHARES, first_missing, outputs_of, predict_rows
 from mist.engine.state import N_LEARNT, N_LEAVES, NO_SCREEN, ScreenParams, State
 
 Array = np.ndarray[Any, Any]
@@ -152,10 +152,7 @@ def learn(
                 weights,
                 row,
                 ranks,
-                out,
-                shares,
-                guesses,
-                notes if state.candidate_splits else None,
+                outputs_of(out, shares, guesses, notes if state.candidate_splits else None),
             )
             if state.candidate_splits:
                 with state.changing():
@@ -237,7 +234,7 @@ def _predict_one(
 ) -> None:
     """Predict one row that may have missing values."""
     here = slice(row, row + 1)
-    given = None if shares is None else shares[here]
+    given = NO_SHARES if shares is None else shares[here]
     state.handle.call(predict_rows, X[here], ranks, out[here], given, True)
 
 

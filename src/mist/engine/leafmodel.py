@@ -13,9 +13,9 @@ model : named tuple
     The arrays of the leaf model.
 tree, observed, sketch, options
     Parts of a `mist.engine.state.State`; ``observed`` and ``sketch`` may be None.
-has_nan, binary : object or None
-    ``has_nan`` is None if no missing value can matter, ``binary`` if there is no 0/1 column. Only
-    the tests for None count, so that code for either is compiled only where it is needed.
+has_nan : object or None
+    None if no missing value can matter. Only the test for None counts, so that code for missing
+    values is compiled only where it is needed.
 leaf, cell : int
     Indices in ``tree.leaves`` and ``tree.cells``.
 X, i : float64 array, shape (n, d), and int
@@ -106,12 +106,12 @@ class LeafModel:
     """(model): whether the arrays have capacity for one more row."""
 
     score: ClassVar[Any]
-    """(model, tree, observed, sketch, has_nan, binary, options, leaf, cell, X,
+    """(model, tree, observed, sketch, has_nan, options, leaf, cell, X,
     i, work, extra, need): log prior of a cell plus log density of a row plus ``extra``, up to a
     term that all cells of the leaf share."""
 
     log_density: ClassVar[Any]
-    """(model, tree, observed, sketch, has_nan, binary, options, leaf, cell, row, work): log
+    """(model, tree, observed, sketch, has_nan, options, leaf, cell, row, work): log
     density of the row ``row[0]`` in a cell, with all constants."""
 
     learn: ClassVar[Any] = staticmethod(_learn)

@@ -17,6 +17,7 @@ from mist.engine.gaussian_mixtures import (
     N_COMPONENTS,
     N_PROPOSALS,
     Mixture,
+    close_trial,
     growth_of,
     new_component,
     refresh_components,
@@ -27,25 +28,13 @@ from mist.engine.gaussian_mixtures import (
 from mist.engine.gaussians import Gaussians, GaussiansObserved
 from mist.engine.inheritance import fractions, truncated_moments
 from mist.engine.leafmodel import ConditionalMoments, Side
-from mist.engine.linear_algebra import one_blas_thread
+from mist.engine.mixture_pairs import write_pairs
 from mist.engine.state import M2, State, leaf_cells
 
 Array = np.ndarray[Any, Any]
 
-_HALF = 2.0 / math.pi
-"""Share of its variance that a Gaussian loses when it is cut at its mean."""
-
-_SHIFT = math.sqrt(2.0 / math.pi)
-"""How far the mean of a half is from the cut, in standard deviations."""
-
-_NARROW, _WIDE = 0.25, 2.0
-"""Scales of the two covariances of a concentric pair."""
-
 LEAST_MASS = 0.5
 """A component that inherits less than this is dropped."""
-
-LEAST_SPREAD = 1e-9
-"""Least variance of a direction that is cut, in units of the class: less may be rounding."""
 
 _TRACE = 1e-12
 """Least share of a component that goes to a side, so that its logarithm is finite."""
@@ -111,14 +100,14 @@ def on_cell_due(state: State, cell: int) -> None:
         proposal = int(components.proposal[component])
         pair = -1 if proposal < 0 else int(winner(mixture, component))
         if not growth.divides:
-            _close(mixture, component)
+            close_trial(mixture, component)
         elif pair >= 0:
             _divide(state, cell, component, proposal, pair)
             _refresh(state, leaf, cell)
             if state.model.cells.n[cell] >= growth.most:
                 # No component of the cell can divide any more.
                 for other in components_of(state.model, cell):
-                    _close(state.model, other)
+                    close_trial(state.model, other)
                 _drop_free_proposals(state)
                 return
         else:
@@ -128,7 +117,7 @@ def on_cell_due(state: State, cell: int) -> None:
 def release(mixture: Mixture, cell: int) -> None:
     """Put all components of a cell on the free list."""
     for component in components_of(mixture, cell):
-        _close(mixture, component)
+        close_trial(mixture, component)
         mixture.components.next[component] = mixture.counters[FREE_COMPONENT]
         mixture.counters[FREE_COMPONENT] = component
     mixture.cells.first[cell] = -1
@@ -318,7 +307,7 @@ def _divide(state: State, cell: int, component: int, proposal: int, pair: int) -
         for pool, candidates in pools:
             for own, candidate in zip(pool, candidates, strict=True):
                 own[target] = candidate[source]
-    _close(mixture, component)
+    close_trial(mixture, component)
     _set_mass(mixture, component, mass * weights[0] / weights.sum())
     _set_mass(mixture, other, mass * weights[1] / weights.sum())
     mixture.components.tried[component] = 0
@@ -341,22 +330,11 @@ def _workspace(mixture: Mixture) -> Array:
     return np.empty((4, mixture.pooled.shape[1]))
 
 
-def _close(mixture: Mixture, component: int) -> None:
-    """End the trial of a component, if it has one."""
-    proposal = mixture.components.proposal[component]
-    if proposal >= 0:
-        mixture.free[proposal] = mixture.counters[FREE_PROPOSAL]
-        mixture.counters[FREE_PROPOSAL] = proposal
-    mixture.components.proposal[component] = -1
-    mixture.components.seen[component] = 0.0
-    mixture.components.due[component] = 0
-
-
 def _drop_free_proposals(state: State) -> None:
     """Renumber the trials without the free ones, if more than half of all are free."""
     mixture = state.model
     components = mixture.components
-    # Free components have no trial: `_close` runs before a component is put on the free list.
+    # Free components have no trial: `close_trial` runs before a component is put on the free list.
     own = np.flatnonzero(components.proposal[: mixture.counters[N_COMPONENTS]] >= 0)
     if 2 * len(own) >= len(mixture.free):
         return
@@ -403,75 +381,40 @@ def open_proposal(state: State, component: int) -> int:
 def _propose(state: State, cell: int, component: int) -> None:
     """Begin a trial: a copy of the component, and the next pairs that might replace it."""
     proposal = open_proposal(state, component)
-    mixture = state.model
+    mixture, observed = state.model, state.observed
     own, growth = mixture.own, mixture.growth
     a, n_cuts = growth.n_numeric, growth.pairs - 1
-    weight = float(own.head["weight"][component])
+    weight, mean = float(own.head.weight[component]), own.mean[component]
+    tried, n_directions = int(mixture.components.tried[component]), max(2 * growth.n_known, 1)
     known = _known(state, [component])[0]
     rows, columns = _lower(a)
-    packed = per(own.m2[component], np.sqrt(known[rows] * known[columns]))
-    S = _unpack(packed, a)
-    observed = state.observed
+    between = np.sqrt(known[rows] * known[columns])
+    packed = per(own.m2[component], between)
     moments = state.tree.cells.weight[cell] if observed is None else observed.cell[cell, :a]
     variances = per(state.tree.stats[cell, M2, :a], np.broadcast_to(moments, a))
-    scale = 1.0 / np.sqrt(np.where(variances > 0.0, variances, 1.0))
-    tried = int(mixture.components["tried"][component])
-    with one_blas_thread():
-        directions = _directions(S, scale, tried, n_cuts, growth.n_known)
-        towards = directions @ S
-    spread = np.einsum("ij,ij->i", directions, towards)
-    valid = spread > LEAST_SPREAD
-    towards[valid] /= np.sqrt(spread[valid, None])
-    towards[~valid] = 0.0
-    halves = packed - _HALF * towards[:, rows] * towards[:, columns]
-
     # The copy, two halves for each cut, and the concentric pair, in this order. All begin with the
     # weight of few rows, so that they soon follow the rows that come.
     total = min(weight, 2.0 * growth.n_known + 10.0)
+    places = slice(proposal * (2 * growth.pairs + 1), (proposal + 1) * (2 * growth.pairs + 1))
     weights = np.full(2 * growth.pairs + 1, 0.5 * total)
     weights[0] = total
-    means = np.repeat(own.mean[component][None], len(weights), axis=0)
-    means[1:-2:2, :a] -= _SHIFT * towards
-    means[2:-2:2, :a] += _SHIFT * towards
-    covariances = np.concatenate(
-        [packed[None], np.repeat(halves, 2, axis=0), _NARROW * packed[None], _WIDE * packed[None]]
-    )
-    places = slice(proposal * len(weights), (proposal + 1) * len(weights))
-    candidates = mixture.candidates
-    candidates.head["weight"][places] = weights
-    candidates.mean[places] = means
-    each = known / weight
-    candidates.m2[places] = weights[:, None] * np.sqrt(each[rows] * each[columns]) * covariances
+    candidates, sound = mixture.candidates, np.empty(growth.pairs, np.bool_)
+    means, m2 = candidates.mean[places], candidates.m2[places]
+    means[0], m2[0] = mean, packed
+    scratch = np.empty((a, a)), np.empty((5, a))
+    write_pairs(packed, mean, variances, tried, n_directions, means[1:], m2[1:], sound, *scratch)
+    candidates.head.weight[places] = weights
+    m2 *= weights[:, None] * (between / weight)
     if observed is not None:
         seen = observed.model
-        seen.candidates.weight[places] = weights[:, None] * each
+        seen.candidates.weight[places] = weights[:, None] * (known / weight)
         seen.candidates.uneven[places] = seen.own.uneven[component]
         seen.candidates.ready[places] = 0
     # A direction without spread gives no pair: evidence of -inf excludes it.
-    mixture.evidence[proposal] = np.append(np.where(valid, 0.0, -np.inf), 0.0)
-    mixture.components["tried"][component] = (tried + n_cuts) % max(2 * growth.n_known, 1)
-    mixture.components["seen"][component] = 0.0
+    mixture.evidence[proposal] = np.where(sound, 0.0, -np.inf)
+    mixture.components.tried[component] = (tried + n_cuts) % n_directions
+    mixture.components.seen[component] = 0.0
     refresh_proposal(state.tree, mixture, state.observed, cell, proposal, _workspace(mixture))
-
-
-def _directions(S: Array, scale: Array, tried: int, n: int, n_known: int) -> Array:
-    """Directions to cut across: principal axes and widest columns in turn, in class units.
-
-    Columns that have no value yet have neither axis nor width: they come last and are not used.
-    """
-    a = len(S)
-    scaled = S * scale[:, None] * scale
-    axes = np.linalg.eigh(scaled)[1][:, ::-1].T
-    # With one component all widths of a class are 1 up to rounding, which must not decide.
-    columns = np.argsort(-np.round(np.diag(scaled), 9), kind="stable")
-    out = np.zeros((n, a))
-    for i, number in enumerate(range(tried, tried + n)):
-        rank, kind = divmod(number % max(2 * n_known, 1), 2)
-        if kind == 0:
-            out[i] = axes[rank]
-        else:
-            out[i, columns[rank]] = 1.0
-    return out * scale
 
 
 @cache
@@ -479,15 +422,6 @@ def _lower(a: int) -> tuple[Array, Array]:
     """Row and column of every entry of a packed matrix."""
     rows, columns = np.tril_indices(a)
     return rows, columns
-
-
-def _unpack(packed: Array, a: int) -> Array:
-    """A packed symmetric matrix in full."""
-    S = np.empty((a, a))
-    rows, columns = _lower(a)
-    S[rows, columns] = packed
-    S[columns, rows] = packed
-    return S
 
 
 def _at(i: int, j: int) -> int:

@@ -269,10 +269,10 @@ def _log_odds(stats, cell, X, i, first):
 
 
 @inlined
-def gaussian_score(cells, stats, binary, cell, X, i, n_numeric):
+def gaussian_score(cells, stats, cell, X, i, n_numeric):
     """Log prior plus log density of a row without missing values, up to a shared constant."""
     score = cells.norm[cell] - 0.5 * _deviation(stats, cell, X, i, n_numeric)
-    if binary is not None:
+    if n_numeric < X.shape[1]:
         score += _log_odds(stats, cell, X, i, n_numeric)
     return score if score > -_HUGE else -_HUGE
 

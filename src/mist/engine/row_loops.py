@@ -6,9 +6,9 @@ state from an address and passes them to an inlined loop (``_run``, ``_predict_r
 
 The functions below share these parameters:
 
-tree, observed, sketch, model, binary, options, conformity, screen
-    Parts of a `mist.engine.state.State`; ``observed``, ``sketch``, ``binary`` and ``conformity``
-    are None where the state has none.
+tree, observed, sketch, model, options, conformity, screen
+    Parts of a `mist.engine.state.State`; ``observed``, ``sketch`` and ``conformity`` are None
+    where the state has none.
 has_nan : object or None
     None if no missing value can matter, neither in the rows nor in what was learnt. Only the test
     for None counts.
@@ -71,6 +71,39 @@ class Notes(NamedTuple):
     leaf: Any  # int64 (n,): the leaf that the row reached; -1 if it was not learnt
     chance: Any  # float64 (n,): the probability given to its class before it was learnt
     only: int  # -1: ``leaf`` is written; else it is read, and rows of other leaves are skipped
+
+
+class Outputs(NamedTuple):
+    """What `run` does with every row before it learns it. Empty arrays stand for what is not asked.
+
+    They have the same types then, so that one compiled function does whatever is asked. Only for
+    rows that are merely learnt there is another one.
+    """
+
+    out: Any  # int64 (n,): receives the predicted class codes, -1 where nothing was known
+    shares: Any  # float64 (n, n_codes) of zeros: receives the probabilities, in order of the ranks
+    # int64 (n,): class code that is likely to win, -1 without one, `NOT_ASKED` if the row need not
+    # be predicted. With guesses, classes far below the best have probability 0.
+    guesses: Any
+    notes: Notes  # receives a record of each row, or says which rows are skipped
+
+
+NO_CODES, NO_SHARES = np.zeros(0, np.int64), np.zeros((0, 0))
+NO_NOTES = Notes(NO_CODES, np.zeros(0), -1)
+
+
+def outputs_of(
+    out: Any = None, shares: Any = None, guesses: Any = None, notes: Notes | None = None
+) -> Outputs | None:
+    """Outputs of `run`, with empty arrays in place of None; None if nothing is asked for."""
+    if out is None and notes is None:
+        return None
+    return Outputs(
+        NO_CODES if out is None else out,
+        NO_SHARES if shares is None else shares,
+        NO_CODES if guesses is None else guesses,
+        NO_NOTES if notes is None else notes,
+    )
 
 
 class Scratch(NamedTuple):
@@ -138,9 +171,7 @@ def _balance(tree, options, cell):
 
 
 @inlined
-def _score_cell(
-    tree, observed, sketch, model, has_nan, binary, options, leaf, cell, X, i, work, need
-):
+def _score_cell(tree, observed, sketch, model, has_nan, options, leaf, cell, X, i, work, need):
     """Score of one cell; a lower bound if it is below ``need``."""
     return score(
         model,
@@ -148,7 +179,6 @@ def _score_cell(
         observed,
         sketch,
         has_nan,
-        binary,
         options,
         leaf,
         cell,
@@ -167,7 +197,6 @@ def _score_leaf(
     sketch,
     model,
     has_nan,
-    binary,
     options,
     leaf,
     X,
@@ -200,7 +229,7 @@ def _score_leaf(
         likely = find_cell(tree, leaf, guess)
     if likely >= 0:
         need = _score_cell(
-            tree, observed, sketch, model, has_nan, binary, options, leaf, likely, X, i, work, need
+            tree, observed, sketch, model, has_nan, options, leaf, likely, X, i, work, need
         )
         need -= slack + _NEARLY_TIED * 10
     while cell >= 0:
@@ -214,7 +243,6 @@ def _score_leaf(
                 sketch,
                 model,
                 has_nan,
-                binary,
                 options,
                 leaf,
                 cell,
@@ -232,23 +260,17 @@ def _score_leaf(
 
 
 @inlined
-def _slack(shares, guesses, notes):
-    """``slack`` of `_score_leaf` in `_run`: what is asked for is known when it is compiled."""
-    if shares is None and notes is None:
+def _slack(outputs):
+    """``slack`` of `_score_leaf` in `_run`."""
+    if outputs.shares.size == 0 and outputs.notes.leaf.size == 0:
         return 0.0
-    return np.inf if guesses is None else SLACK
+    return np.inf if outputs.guesses.size == 0 else SLACK
 
 
 @inlined
-def _asked(guesses, i):
-    """Whether a row is to be predicted."""
-    return guesses is None or guesses[i] > NOT_ASKED
-
-
-@inlined
-def _guess(guesses, i):
-    """``guess`` of `_score_leaf` for a row."""
-    return -1 if guesses is None else guesses[i]
+def _guess(outputs, i):
+    """``guess`` of `_score_leaf` for a row; `NOT_ASKED` if it is not to be predicted."""
+    return -1 if outputs.guesses.size == 0 else outputs.guesses[i]
 
 
 @inlined
@@ -411,9 +433,7 @@ def _drop_prior_only_cells(tree, leaf):
 
 
 @exact
-def _joint_density(
-    tree, observed, sketch, model, has_nan, binary, options, leaf, cell, row, work, held
-):
+def _joint_density(tree, observed, sketch, model, has_nan, options, leaf, cell, row, work, held):
     """Log p(row, leaf | class).
 
     Parameters as in the module docstring, and
@@ -428,15 +448,28 @@ def _joint_density(
         density = overall_density(tree, observed, row, options.n_numeric)
     else:
         density = log_density(
-            model, tree, observed, sketch, has_nan, binary, options, leaf, cell, row, work
+            model, tree, observed, sketch, has_nan, options, leaf, cell, row, work
         )
         density = density if density > -_HUGE else -_HUGE  # NaN becomes -_HUGE, too
     return density + math.log(tree.cells.mass[cell] / held[tree.cells.code[cell]])
 
 
+@inlined
+def _write(outputs, scores, codes, n, ranks, parts, code, i):
+    """Write what is asked about a row with these scores and this class."""
+    if outputs.out.size > 0:
+        outputs.out[i] = _winner(scores, codes, n, ranks, parts)
+    if outputs.shares.size > 0:
+        if outputs.guesses.size > 0:
+            _drop_hopeless(scores, n)
+        _write_shares(scores, codes, n, ranks, parts, outputs.shares, i)
+    if outputs.notes.leaf.size > 0:
+        outputs.notes.chance[i] = _chance(scores, codes, n, parts, code)
+
+
 @allocating
-def run(handle, X, codes, weights, start, ranks, out, shares, guesses, notes):
-    """Learn rows from ``start`` on; where ``out`` is given, predict each row first.
+def run(handle, X, codes, weights, start, ranks, outputs):
+    """Learn rows from ``start`` on; predict each row first, if outputs are asked for.
 
     With ``open_world=True`` each row is scored under its class before it is learnt.
 
@@ -455,15 +488,8 @@ def run(handle, X, codes, weights, start, ranks, out, shares, guesses, notes):
         First row to handle.
     ranks : int64 array, shape (n_codes,)
         Rank of each class code in the sorted order of the labels: lower ranks win ties.
-    out : int64 array, shape (n,), or None
-        Receives the predicted class codes, -1 where nothing was known.
-    shares : float64 array of zeros, shape (n, n_codes), or None
-        Receives the class probabilities, in the order of the ranks; only with ``out``.
-    guesses : int64 array, shape (n,), or None
-        Class code that is likely to win, -1 without one, -2 if the row need not be predicted. With
-        guesses, classes far below the best have probability 0.
-    notes : Notes or None
-        Receives a record of each row, or says which rows are skipped.
+    outputs : Outputs or None
+        What is asked for; probabilities only with class codes. None if rows are merely learnt.
 
     Returns
     -------
@@ -481,10 +507,7 @@ def run(handle, X, codes, weights, start, ranks, out, shares, guesses, notes):
         weights,
         start,
         ranks,
-        out,
-        shares,
-        guesses,
-        notes,
+        outputs,
         scratch,
         work,
         screen_work,
@@ -494,40 +517,34 @@ def run(handle, X, codes, weights, start, ranks, out, shares, guesses, notes):
 @allocating
 def _workspace_of(handle):
     """Workspace of the leaf model."""
-    _, _, _, model, _, options, _, _ = parts_of(handle)
+    _, _, _, model, options, _, _ = parts_of(handle)
     return make_workspace(model, options)
 
 
 @allocating
 def _screen_workspace_of(handle, scratch):
     """Workspace of the split screen."""
-    _, _, sketch, _, _, _, _, _ = parts_of(handle)
+    _, _, sketch, _, _, _, _ = parts_of(handle)
     # The split screen runs after a row is learnt, when the scratch arrays of the row are free.
     return screen_workspace(sketch, scratch.codes, scratch.parts)
 
 
 @inlined
-def _run_at(
-    handle, X, codes, weights, start, ranks, out, shares, guesses, notes, scratch, work, screen_work
-):
+def _run_at(handle, X, codes, weights, start, ranks, outputs, scratch, work, screen_work):
     """Load the state and call `_run`. Parameters as in `run` and the module docstring."""
-    tree, observed, sketch, model, binary, options, conformity, screen = parts_of(handle)
+    tree, observed, sketch, model, options, conformity, screen = parts_of(handle)
     return _run(
         tree,
         observed,
         sketch,
         model,
-        binary,
         options,
         X,
         codes,
         weights,
         start,
         ranks,
-        out,
-        shares,
-        guesses,
-        notes,
+        outputs,
         conformity,
         screen,
         scratch,
@@ -542,17 +559,13 @@ def _run(
     observed,
     sketch,
     model,
-    binary,
     options,
     X,
     codes,
     weights,
     start,
     ranks,
-    out,
-    shares,
-    guesses,
-    notes,
+    outputs,
     conformity,
     screen,
     scratch,
@@ -568,45 +581,40 @@ def _run(
     scores, parts, known, settled = scratch.scores, scratch.parts, scratch.codes, scratch.row
     for i in range(start, X.shape[0]):
         code, w = codes[i], weights[i]
-        if notes is not None:  # noqa: SIM102 - only a bare test for None is decided beforehand
+        # Only a bare test for None is decided when the loop is compiled.
+        if outputs is not None:
+            notes = outputs.notes
             if notes.only >= 0 and notes.leaf[i] != notes.only:
                 if w > 0.0:
                     _learn_shared(tree, observed, options, X, i, code, w)
                 continue
         node = route(nodes, X, i)
         leaf = nodes.leaf[node]
-        if (out is not None or notes is not None) and _asked(guesses, i):
-            prepare(model, tree, observed, work)
-            n = _score_leaf(
-                tree,
-                observed,
-                sketch,
-                model,
-                observed,
-                binary,
-                options,
-                leaf,
-                X,
-                i,
-                work,
-                _slack(shares, guesses, notes),
-                _guess(guesses, i),
-                scores,
-                known,
-            )
-            if out is not None:
-                out[i] = _winner(scores, known, n, ranks, parts)
-            if shares is not None:
-                if guesses is not None:
-                    _drop_hopeless(scores, n)
-                _write_shares(scores, known, n, ranks, parts, shares, i)
-            if notes is not None:
-                notes.chance[i] = _chance(scores, known, n, parts, code)
+        if outputs is not None:
+            guess = _guess(outputs, i)
+            if guess > NOT_ASKED:
+                prepare(model, tree, observed, work)
+                n = _score_leaf(
+                    tree,
+                    observed,
+                    sketch,
+                    model,
+                    observed,
+                    options,
+                    leaf,
+                    X,
+                    i,
+                    work,
+                    _slack(outputs),
+                    guess,
+                    scores,
+                    known,
+                )
+                _write(outputs, scores, known, n, ranks, parts, code, i)
+            if w > 0.0 and outputs.notes.leaf.size > 0 and outputs.notes.only < 0:
+                outputs.notes.leaf[i] = leaf
         if w == 0.0:
             continue
-        if notes is not None:  # noqa: SIM102
-            if notes.only < 0:
-                notes.leaf[i] = leaf
         cell = -1 if leaves.prior_only[leaf] else find_cell(tree, leaf, code)
         # All checks of capacity come before the first change of the model. Outputs of the row are
         # written so far, and are written again with the same values when the loop comes back.
@@ -636,7 +644,6 @@ def _run(
                     sketch,
                     model,
                     observed,
-                    binary,
                     options,
                     leaf,
                     cell,
@@ -683,9 +690,9 @@ def predict_rows(handle, X, ranks, out, shares, has_nan):
         Rows in internal column order.
     ranks : int64 array, shape (n_codes,)
         Rank of each class code in the sorted order of the labels.
-    out : int64 array, shape (n,), or None
+    out : int64 array, shape (n,) or (0,)
         Receives the predicted class codes, -1 where nothing is known.
-    shares : float64 array of zeros, shape (n, n_classes), or None
+    shares : float64 array of zeros, shape (n, n_classes) or (0, 0)
         Receives the class probabilities, in the order of the sorted labels.
     has_nan : True or None
         None if neither the rows nor anything learnt has a missing value.
@@ -697,14 +704,13 @@ def predict_rows(handle, X, ranks, out, shares, has_nan):
 @inlined
 def _predict_at(handle, X, ranks, out, shares, has_nan, scratch, work):
     """Load the state and call `_predict_rows`. Parameters as in `predict_rows`."""
-    tree, observed, sketch, model, binary, options, _, _ = parts_of(handle)
+    tree, observed, sketch, model, options, _, _ = parts_of(handle)
     _predict_rows(
         tree,
         observed,
         sketch,
         model,
         has_nan,
-        binary,
         options,
         X,
         ranks,
@@ -717,7 +723,7 @@ def _predict_at(handle, X, ranks, out, shares, has_nan, scratch, work):
 
 @inlined
 def _predict_rows(
-    tree, observed, sketch, model, has_nan, binary, options, X, ranks, out, shares, scratch, work
+    tree, observed, sketch, model, has_nan, options, X, ranks, out, shares, scratch, work
 ):
     """The loop of `predict_rows`. Parameters as in it and in the module docstring."""
     nodes = tree.nodes
@@ -731,20 +737,19 @@ def _predict_rows(
             sketch,
             model,
             has_nan,
-            binary,
             options,
             leaf,
             X,
             i,
             work,
-            0.0 if shares is None else np.inf,
+            0.0 if shares.size == 0 else np.inf,
             -1,
             scores,
             known,
         )
-        if out is not None:
+        if out.size > 0:
             out[i] = _winner(scores, known, n, ranks, parts)
-        if shares is not None:
+        if shares.size > 0:
             _write_shares(scores, known, n, ranks, parts, shares, i)
 
 
@@ -770,15 +775,13 @@ def write_densities(handle, X, held, densities, has_nan):
 @inlined
 def _densities_at(handle, X, held, densities, has_nan, row, work):
     """Load the state and call `_write_densities`."""
-    tree, observed, sketch, model, binary, options, _, _ = parts_of(handle)
-    _write_densities(
-        tree, observed, sketch, model, has_nan, binary, options, X, held, densities, row, work
-    )
+    tree, observed, sketch, model, options, _, _ = parts_of(handle)
+    _write_densities(tree, observed, sketch, model, has_nan, options, X, held, densities, row, work)
 
 
 @inlined
 def _write_densities(
-    tree, observed, sketch, model, has_nan, binary, options, X, held, densities, row, work
+    tree, observed, sketch, model, has_nan, options, X, held, densities, row, work
 ):
     """The loop of `write_densities`. Parameters as in it and in the module docstring.
 
@@ -792,7 +795,7 @@ def _write_densities(
         cell = leaves.first[leaf]
         while cell >= 0:
             densities[i, cells.code[cell]] = _joint_density(
-                tree, observed, sketch, model, has_nan, binary, options, leaf, cell, row, work, held
+                tree, observed, sketch, model, has_nan, options, leaf, cell, row, work, held
             )
             cell = cells.next[cell]
 
@@ -822,7 +825,7 @@ def write_scores(handle, X, leaf, scores):
 @inlined
 def _scores_at(handle, X, leaf, scores, scratch, work):
     """Load the state and run the loop of `write_scores`."""
-    tree, observed, sketch, model, binary, options, _, _ = parts_of(handle)
+    tree, observed, sketch, model, options, _, _ = parts_of(handle)
     prepare(model, tree, observed, work)
     for i in range(X.shape[0]):
         n = _score_leaf(
@@ -831,7 +834,6 @@ def _scores_at(handle, X, leaf, scores, scratch, work):
             sketch,
             model,
             True,
-            binary,
             options,
             leaf,
             X,

@@ -16,7 +16,7 @@ from numba.extending import intrinsic
 
 from mist.engine.compiled import exact, inlined, undivided
 from mist.engine.handle import Address, Handle, parts_of
-from mist.engine.row_loops import predict_rows, run
+from mist.engine.row_loops import NO_SHARES, predict_rows, run
 from mist.limits import LARGEST, LARGEST_WEIGHT
 from mist.locking import WRITER
 
@@ -126,9 +126,7 @@ def learn_row(context, handle, x, code, w):
         return UNSURE
     codes[0], weights[0] = code, w
     start = np.int64(0)
-    _, reason, detail = _call_run(
-        run_at, (handle, row, codes, weights, start, ranks, None, None, None, None)
-    )
+    _, reason, detail = _call_run(run_at, (handle, row, codes, weights, start, ranks, None))
     return detail * _REASONS + reason
 
 
@@ -143,7 +141,7 @@ def predict_row(context, handle, x):
     handle, x
         As for `learn_row`.
     """
-    predict_at, order, n_numeric, ranks, has_nan, flags = parts_of(context)
+    predict_at, order, n_numeric, ranks, has_nan, flags, shares = parts_of(context)
     # Other readers do no harm, so only the flag of a writer counts.
     if flags[WRITER] != 0:
         return UNSURE
@@ -152,9 +150,9 @@ def predict_row(context, handle, x):
     if not (good and (complete or has_nan)):
         return UNSURE
     if has_nan:
-        _call_predict_rows(predict_at, (handle, row, ranks, out, None, True))
+        _call_predict_rows(predict_at, (handle, row, ranks, out, shares, True))
     else:
-        _call_predict_rows(predict_at, (handle, row, ranks, out, None, None))
+        _call_predict_rows(predict_at, (handle, row, ranks, out, shares, None))
     return out[0]
 
 
@@ -185,7 +183,7 @@ def learner(
     """
     # Only the types of the arrays matter here.
     row, codes, weights = np.empty((1, 1)), np.empty(1, np.int64), np.empty(1)
-    at = handle.layout.address(run, (row, codes, weights, 0, codes, None, None, None, None))
+    at = handle.layout.address(run, (row, codes, weights, 0, codes, None))
     context = Handle((at, order, n_numeric, ranks, has_nan, flags))
     return learn_row.standalone.compile(
         (context.layout.type, _ANY, _ROW, types.int64, types.float64)
@@ -197,8 +195,10 @@ def predictor(
 ) -> _PATH:
     """The entry point of `predict_row` and its call context. Parameters as in `learner`."""
     row, codes = np.empty((1, 1)), np.empty(1, np.int64)
-    at = handle.layout.address(predict_rows, (row, codes, codes, None, True if has_nan else None))
-    context = Handle((at, order, n_numeric, ranks, has_nan, flags))
+    at = handle.layout.address(
+        predict_rows, (row, codes, codes, NO_SHARES, True if has_nan else None)
+    )
+    context = Handle((at, order, n_numeric, ranks, has_nan, flags, NO_SHARES))
     return predict_row.standalone.compile((context.layout.type, _ANY, _ROW)), context
 
 

@@ -196,7 +196,7 @@ NO_SCREEN = ScreenParams(0.0, 1.0, False, 1.0, 0.0)
 """Every leaf that is due is examined."""
 
 
-_PARTS = ("tree", "observed", "sketch", "model", "binary", "options", "conformity", "screen")
+_PARTS = ("tree", "observed", "sketch", "model", "options", "conformity", "screen")
 """The parts of a state that compiled code loads, in this order."""
 
 
@@ -276,21 +276,13 @@ class State:
         """The kind of a part (`kind_of_value`), cached until the part is set again."""
         kinds = self._kinds
         if name not in kinds:
-            found = kind_of_value(getattr(self, name))
-            if name == "binary":  # a property, which changes without being set: never cached
-                return found
-            kinds[name] = found
+            kinds[name] = kind_of_value(getattr(self, name))
         return kinds[name]
 
     @property
     def nbytes(self) -> int:
         """Bytes of all arrays."""
         return bytes_of(self)
-
-    @property
-    def binary(self) -> bool | None:
-        """True if there are 0/1 columns, else None (so that code for them is not compiled)."""
-        return True if self.options.n_numeric < self.n_features else None
 
     @property
     def n_features(self) -> int:

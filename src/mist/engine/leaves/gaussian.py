@@ -83,20 +83,20 @@ class IndependentColumns(LeafModel):
 
 @inlined
 def naive_bayes_score(
-    model, tree, observed, sketch, has_nan, binary, options, leaf, cell, X, i, work, extra, need
+    model, tree, observed, sketch, has_nan, options, leaf, cell, X, i, work, extra, need
 ):
     """Score of a cell by its moments. Parameters as in `mist.engine.leafmodel`."""
     cells, stats = tree.cells, tree.stats
     if has_nan is None:
-        return gaussian_score(cells, stats, binary, cell, X, i, options.n_numeric) + extra
+        return gaussian_score(cells, stats, cell, X, i, options.n_numeric) + extra
     return gaussian_score_missing(cells, stats, observed, cell, X, i, options.n_numeric) + extra
 
 
 @inlined
-def _log_density(model, tree, observed, sketch, has_nan, binary, options, leaf, cell, row, work):
+def _log_density(model, tree, observed, sketch, has_nan, options, leaf, cell, row, work):
     """Log density by the moments. Parameters as in `mist.engine.leafmodel`."""
     density = naive_bayes_score(
-        model, tree, observed, sketch, has_nan, binary, options, leaf, cell, row, 0, work, 0.0, 0.0
+        model, tree, observed, sketch, has_nan, options, leaf, cell, row, 0, work, 0.0, 0.0
     )
     density -= math.log(tree.cells.mass[cell] + 1.0)  # the prior, which the score contains
     density = less_constants(density, tree, row, options.n_numeric)

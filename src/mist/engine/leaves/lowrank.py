@@ -52,9 +52,7 @@ def _make_workspace(model, options):
 
 
 @inlined
-def _score(
-    model, tree, observed, sketch, has_nan, binary, options, leaf, cell, X, i, work, extra, need
-):
+def _score(model, tree, observed, sketch, has_nan, options, leaf, cell, X, i, work, extra, need):
     """Score of a cell. Parameters as in `mist.engine.leafmodel`."""
     prior = math.log(tree.cells.mass[cell] + 1.0) + extra
     score = prior + log_density(model.pool, model.common, leaf, cell, X, i, work)
@@ -62,7 +60,7 @@ def _score(
 
 
 @inlined
-def _log_density(model, tree, observed, sketch, has_nan, binary, options, leaf, cell, row, work):
+def _log_density(model, tree, observed, sketch, has_nan, options, leaf, cell, row, work):
     """Log density of a row. Parameters as in `mist.engine.leafmodel`."""
     density = log_density(model.pool, model.common, leaf, cell, row, 0, work)
     return less_constants(density, tree, row, options.n_numeric)

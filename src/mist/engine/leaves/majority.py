@@ -14,15 +14,13 @@ class Majority(NamedTuple):
 
 
 @inlined
-def _score(
-    model, tree, observed, sketch, has_nan, binary, options, leaf, cell, X, i, work, extra, need
-):
+def _score(model, tree, observed, sketch, has_nan, options, leaf, cell, X, i, work, extra, need):
     """Log prior of a cell. Parameters as in `mist.engine.leafmodel`."""
     return math.log(tree.cells.mass[cell] + 1.0) + extra
 
 
 @inlined
-def _log_density(model, tree, observed, sketch, has_nan, binary, options, leaf, cell, row, work):
+def _log_density(model, tree, observed, sketch, has_nan, options, leaf, cell, row, work):
     """NaN: a majority leaf has no density. Parameters as in `mist.engine.leafmodel`."""
     return math.nan  # there is none, and options that need it are refused
 

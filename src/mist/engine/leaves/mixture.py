@@ -64,9 +64,7 @@ def _density(model, observed, has_nan, leaf, cell, X, i, work, need):
 
 
 @inlined
-def _score(
-    model, tree, observed, sketch, has_nan, binary, options, leaf, cell, X, i, work, extra, need
-):
+def _score(model, tree, observed, sketch, has_nan, options, leaf, cell, X, i, work, extra, need):
     """Score of a cell. Parameters as in `mist.engine.leafmodel`."""
     # `need` is a bound of the score; without the prior it is one of the density.
     prior = math.log(tree.cells.mass[cell] + 1.0) + extra
@@ -75,7 +73,7 @@ def _score(
 
 
 @inlined
-def _log_density(model, tree, observed, sketch, has_nan, binary, options, leaf, cell, row, work):
+def _log_density(model, tree, observed, sketch, has_nan, options, leaf, cell, row, work):
     """Log density of a row. Parameters as in `mist.engine.leafmodel`."""
     density = _density(model, observed, has_nan, leaf, cell, row, 0, work, -math.inf)
     return less_constants(density, tree, row, options.n_numeric)
@@ -334,6 +332,8 @@ def _copy_component(source: State, component: int, target: State, child: int) ->
     theirs, mixture = source.model, target.model
     for name in _OF_COMPONENT:
         mixture.components[name][child] = theirs.components[name][component]
+    # Without its trial the component may still be resting.
+    mixture.components.seen[child] = min(0.0, theirs.components.seen[component])
     for mine, other in zip(mixture.own, theirs.own, strict=True):
         mine[child] = other[component]
     mixture.factor[child] = theirs.factor[component]

@@ -161,9 +161,7 @@ def _prepare(model, tree, observed, work):
 
 
 @inlined
-def _score(
-    model, tree, observed, sketch, has_nan, binary, options, leaf, cell, X, i, work, extra, need
-):
+def _score(model, tree, observed, sketch, has_nan, options, leaf, cell, X, i, work, extra, need):
     """Score of a cell. Parameters as in `mist.engine.leafmodel`."""
     cells, stats = tree.cells, tree.stats
     if sketch is not None:
@@ -172,15 +170,15 @@ def _score(
         )
     # Without numeric columns nothing is sketched.
     return naive_bayes_score(
-        model, tree, observed, sketch, has_nan, binary, options, leaf, cell, X, i, work, extra, need
+        model, tree, observed, sketch, has_nan, options, leaf, cell, X, i, work, extra, need
     )
 
 
 @inlined
-def _log_density(model, tree, observed, sketch, has_nan, binary, options, leaf, cell, row, work):
+def _log_density(model, tree, observed, sketch, has_nan, options, leaf, cell, row, work):
     """Log density of a row. Parameters as in `mist.engine.leafmodel`."""
     density = _score(
-        model, tree, observed, sketch, has_nan, binary, options, leaf, cell, row, 0, work, 0.0, 0.0
+        model, tree, observed, sketch, has_nan, options, leaf, cell, row, 0, work, 0.0, 0.0
     )
     density -= math.log(tree.cells.mass[cell] + 1.0)
     # From units of the running deviation to those of the column.
