@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from mist import MistClassifier
-from mist.adaptation.calibration import EXPONENT, calibrated
+from mist.adaptation.calibration import EXPONENT, calibrated, merge, new_calibration
 from mist.adaptation.expectation import Expectation
 
 
@@ -55,3 +55,36 @@ def test_columns_that_say_the_same_do_not_make_a_model_sure():
     best = 1 / (1 + np.exp(0.5 - X[asked, 0]))
     assert losses[0] > 1.0
     assert losses[1] == pytest.approx(log_loss(np.stack([1 - best, best], 1), y[asked]), abs=0.03)
+
+
+def test_merged_exponents_are_that_of_all_rows():
+    learnt = []
+    for rows in (slice(3000), slice(3000, 9000), slice(9000)):
+        rng = np.random.default_rng(2)
+        right = rng.dirichlet(np.ones(3), 9000)
+        codes = (rng.random(9000)[:, None] > right.cumsum(axis=1)).sum(axis=1)
+        said = right**3.0 / (right**3.0).sum(axis=1, keepdims=True)
+        found, n = Expectation(1), len(codes[rows])
+        found.reserve_codes(3)
+        ones = np.ones(n, np.int64)
+        found.learn(
+            np.zeros((n, 1)),
+            codes[rows],
+            np.ones(n),
+            ones,
+            np.arange(3),
+            said[None, rows],
+            None,
+            None,
+        )
+        learnt.append(found.state.calibration.copy())
+    one, other, both = learnt
+    there, back = one.copy(), other.copy()
+    merge(there, other)
+    merge(back, one)
+    np.testing.assert_allclose(there, back)
+    assert there[EXPONENT] == pytest.approx(both[EXPONENT], rel=0.05)
+    assert min(one[EXPONENT], other[EXPONENT]) <= there[EXPONENT]
+    assert there[EXPONENT] <= max(one[EXPONENT], other[EXPONENT])
+    merge(there, new_calibration())
+    np.testing.assert_allclose(there, back)

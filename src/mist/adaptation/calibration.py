@@ -22,7 +22,7 @@ import numpy as np
 
 from mist.engine.compiled import exact
 
-__all__ = ["EXPONENT", "FLOOR", "calibrated", "learn", "new_calibration"]
+__all__ = ["EXPONENT", "FLOOR", "calibrated", "learn", "merge", "new_calibration"]
 
 Array = np.ndarray[Any, Any]
 
@@ -83,6 +83,30 @@ def learn(calibration, says, count, code, w, n, forgetting):
     slope = weight * (says[code] - best - mean) + back * (1.0 - b)
     calibration[_CURVATURE] = calibration[_CURVATURE] * forgetting + back + weight * spread
     calibration[EXPONENT] = min(max(b + slope / calibration[_CURVATURE], _LOWEST), _HIGHEST)
+
+
+def merge(calibration: Array, other: Array) -> None:
+    """Add what another model has learnt of the exponent.
+
+    Each exponent counts with the curvature of its loss, which grows with the rows that tell it
+    apart from others. The ridge, which both have, counts once.
+
+    Parameters
+    ----------
+    calibration, other : ndarray of float64, shape (2,)
+        As `new_calibration` returns them; the first is changed in place.
+
+    Examples
+    --------
+    >>> calibration = new_calibration()
+    >>> merge(calibration, np.array([0.5, 80.0]))
+    >>> calibration.tolist()
+    [0.5, 80.0]
+    """
+    curvature = calibration[_CURVATURE] + other[_CURVATURE] - _RIDGE
+    pulls = calibration[EXPONENT] * calibration[_CURVATURE] + other[EXPONENT] * other[_CURVATURE]
+    calibration[EXPONENT] = min(max((pulls - _RIDGE) / curvature, _LOWEST), _HIGHEST)
+    calibration[_CURVATURE] = curvature
 
 
 def calibrated(

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from mist.adaptation import label_memory, next_label, recent_gaussians
+from mist.adaptation import calibration, label_memory, next_label, recent_gaussians
 from mist.adaptation.laid_out import LaidOut
 from mist.engine.row_loops import NOT_ASKED
 from mist.engine.state import bytes_of, writable
@@ -180,8 +180,10 @@ class Expectation(LaidOut):
     def merge(self, other: Expectation, codes: Array) -> None:
         """Add what another model's has learnt, whose class codes are mapped.
 
-        The weights of the experts and what followed each label stay as they are.
+        The exponents are averaged. The weights of the experts and what followed each label stay as
+        they are.
         """
         label_memory.merge(self.state.labels, other.state.labels, codes)
         recent_gaussians.merge(self.state.recent, other.state.recent, codes)
+        calibration.merge(self.state.calibration, other.state.calibration)
         self.rows += other.rows
