@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from typing import Any, NamedTuple
 
@@ -10,6 +11,7 @@ import pytest
 from scipy.special import softmax
 
 from mist import MistClassifier
+from mist.engine import mixture_upkeep
 from mist.engine.gaussians import factorise
 from mist.engine.inheritance import split_leaf
 from mist.engine.mixture_upkeep import components_of, on_cell_due
@@ -370,6 +372,35 @@ def test_two_components_that_have_earned_the_last_place_on_the_same_row():
     model.partial_fit(s.X, s.y)
     assert len(components(model)[0]) == 3
     assert not trials(model, 0).any()
+
+
+def test_components_are_found_without_a_linear_algebra_library(monkeypatch):
+    """Its threads would cost more than the small matrices, and decide on last digits."""
+
+    def refuse(*_: Any, **__: Any) -> None:
+        raise AssertionError("a library was asked")
+
+    for name in ("eigh", "eigvalsh", "svd", "cholesky", "inv", "solve"):
+        monkeypatch.setattr(np.linalg, name, refuse)
+    s = rows(0, 600, 3, classes=2, modes=3, distance=20.0)
+    model = MistClassifier().fit(s.X, s.y)
+    assert min(map(len, components(model).values())) > 1
+
+
+def test_the_more_rows_without_a_winner_the_rarer_are_proposals(monkeypatch):
+    X = np.random.default_rng(5).normal(size=(12_000, 3))
+    model, opened = unsplit("mixture"), []
+    propose = mixture_upkeep.open_proposal
+    monkeypatch.setattr(
+        mixture_upkeep, "open_proposal", lambda *of: opened.append(at) or propose(*of)
+    )
+    for at in range(0, len(X), 100):
+        model.partial_fit(X[at : at + 100], np.zeros(100))
+    assert len(components(model)[0]) == 1
+    # Each rest is a quarter of the rows so far, so the last three quarters have few.
+    late = sum(row >= 3000 for row in opened)
+    assert 1 <= late <= math.log(4) / math.log(1.25) + 1
+    assert len(opened) <= math.log(12_000 / 30) / math.log(1.25) + 1
 
 
 def trials(model: MistClassifier, cell: int) -> np.ndarray:

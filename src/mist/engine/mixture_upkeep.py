@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterator
 from functools import cache
@@ -46,6 +47,8 @@ def reserve_components(state: State, n_more: int) -> None:
     free = _count_free(mixture.components.next, int(mixture.counters[FREE_COMPONENT]))
     needed = int(mixture.counters[N_COMPONENTS]) + max(0, n_more - free)
     n = next_size(len(mixture.components), needed, large=True)
+    if n == len(mixture.components):
+        return  # a model that is set costs a new handle
     state.model = mixture._replace(
         components=grown(mixture.components, n),
         own=Gaussians(*(grown(array, n) for array in mixture.own)),
@@ -91,13 +94,11 @@ def on_cell_due(state: State, cell: int) -> None:
     """Divide each due component of a cell if one of its pairs has won; else propose new pairs."""
     growth = state.model.growth
     leaf = int(state.tree.cells.leaf[cell])
-    for component in components_of(state.model, cell):
+    own = components_of(state.model, cell)
+    for component in itertools.compress(own, state.model.components.due[own]):
         mixture = state.model
-        components = mixture.components
-        if not components.due[component]:
-            continue
-        components.due[component] = 0
-        proposal = int(components.proposal[component])
+        mixture.components.due[component] = 0
+        proposal = int(mixture.components.proposal[component])
         pair = -1 if proposal < 0 else int(winner(mixture, component))
         if not growth.divides:
             close_trial(mixture, component)
