@@ -23,9 +23,9 @@ Each module imports only modules above it in this table.
 ``inheritance``         what the two children of a split get from their parent
 ``gaussians``           full-covariance Gaussians: moments, factors, log densities
 ``gaussian_mixtures``   a growing mixture of Gaussians for each cell
-``mixture_upkeep``      proposals, division and inheritance of mixture components
-``mixture_pairs``       pairs of Gaussians that might replace a component
 ``eigenvectors``        eigenvectors of a small symmetric matrix
+``mixture_pairs``       pairs of Gaussians that might replace a component
+``mixture_upkeep``      proposals, division and inheritance of mixture components
 ``reduction``           mixtures joined and reduced to fewer components
 ``low_rank_gaussians``  Gaussians whose covariance has low rank plus a diagonal
 ``low_rank_upkeep``     such Gaussians cut, weighted, copied and merged

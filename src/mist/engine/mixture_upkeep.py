@@ -24,7 +24,6 @@ from mist.engine.gaussian_mixtures import (
     refresh_components,
     refresh_pool,
     refresh_proposal,
-    winner,
 )
 from mist.engine.gaussians import Gaussians, GaussiansObserved
 from mist.engine.inheritance import fractions, truncated_moments
@@ -91,7 +90,7 @@ def components_of(mixture: Mixture, cell: int) -> list[int]:
 
 
 def on_cell_due(state: State, cell: int) -> None:
-    """Divide each due component of a cell if one of its pairs has won; else propose new pairs."""
+    """Divide each due component of a cell whose trial a pair has won; propose pairs for others."""
     growth = state.model.growth
     leaf = int(state.tree.cells.leaf[cell])
     own = components_of(state.model, cell)
@@ -99,10 +98,11 @@ def on_cell_due(state: State, cell: int) -> None:
         mixture = state.model
         mixture.components.due[component] = 0
         proposal = int(mixture.components.proposal[component])
-        pair = -1 if proposal < 0 else int(winner(mixture, component))
         if not growth.divides:
             close_trial(mixture, component)
-        elif pair >= 0:
+        elif proposal >= 0:
+            # The loop ends a trial that no pair has won, so this one has a winner.
+            pair = int(np.argmax(mixture.evidence[proposal]))
             _divide(state, cell, component, proposal, pair)
             _refresh(state, leaf, cell)
             if state.model.cells.n[cell] >= growth.most:
