@@ -66,17 +66,8 @@ def test_merged_exponents_are_that_of_all_rows():
         said = right**3.0 / (right**3.0).sum(axis=1, keepdims=True)
         found, n = Expectation(1), len(codes[rows])
         found.reserve_codes(3)
-        ones = np.ones(n, np.int64)
-        found.learn(
-            np.zeros((n, 1)),
-            codes[rows],
-            np.ones(n),
-            ones,
-            np.arange(3),
-            said[None, rows],
-            None,
-            None,
-        )
+        given = np.zeros((n, 1)), codes[rows], np.ones(n), np.ones(n, np.int64)
+        found.learn(*given, np.arange(3), said[None, rows], None, None)
         learnt.append(found.state.calibration.copy())
     one, other, both = learnt
     there, back = one.copy(), other.copy()

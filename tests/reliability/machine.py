@@ -322,11 +322,12 @@ class Learner(RuleBasedStateMachine):
         assert self.twin is not None
         assert set(self.model.classes_.tolist()) == set(self.twin.labels)
         totals = self.balance()
-        frequencies = self.model._totals() if totals is not None else np.ones(proba.shape[1])
+        classes = self.model.classes_.tolist()
+        frequencies = np.array([1.0 if totals is None else totals[c] for c in classes])
         for x, p, label in zip(X.tolist(), proba, labels.tolist(), strict=True):
             shares, tolerance = twin_answer(self.twin, x, totals)
             assert same_label(shares, tolerance, label)
-            expected = np.array([shares[c] for c in self.model.classes_.tolist()]) * frequencies
+            expected = np.array([shares[c] for c in classes]) * frequencies
             expected /= expected.sum()
             # A rare class gives its rounding to frequent ones as many times as they have more rows.
             tolerance *= frequencies.max() / frequencies.min()
