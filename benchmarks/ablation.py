@@ -32,12 +32,12 @@ SCHEDULE = {"split_test": "schedule", "grace_period": 100}
 
 
 def tree(**options):
-    return lambda given, seed: MistClassifier(**options, **given, random_state=seed)
+    return lambda given, seed: MistClassifier.from_settings(**options, **given, random_state=seed)
 
 
 def forest(tree_options=SCHEDULE, **options):
     return lambda given, seed: MistForest(
-        MistClassifier(**tree_options, **given), **options, random_state=seed
+        MistClassifier.from_settings(**tree_options, **given), **options, random_state=seed
     )
 
 

@@ -1,11 +1,12 @@
 """Expected calibration error and log loss of class probabilities, written as a Markdown table.
 
-Each set is learnt in class-incremental order, two classes at a time. The held-out rows of all
-classes are then asked about, with seeds of the comparison. Rows for imbalanced classes are drawn:
-two Gaussians in five dimensions, whose means are two standard deviations apart.
+Each set is learnt in class-incremental order, two classes at a time, or with ``--shuffled`` in
+random order. The held-out rows of all classes are then asked about, with seeds of the comparison.
+Rows for imbalanced classes are drawn: two Gaussians in five dimensions, with means two standard
+deviations apart.
 
     python benchmarks/calibration.py              # all sets, five seeds
-    python benchmarks/calibration.py letter --seeds 42 123
+    python benchmarks/calibration.py letter --seeds 42 123 --shuffled
 """
 
 from __future__ import annotations
@@ -60,6 +61,15 @@ def stream_of(name: str, seed: int) -> tuple[Iterable[tuple[Array, Array]], Arra
     return [(t.X_train, t.y_train) for t in tasks], held_out[0], held_out[1]
 
 
+def binary_columns(name: str, seed: int) -> list[int] | None:
+    """Numbers of the columns that hold only 0 and 1; None without one."""
+    if name.startswith("1 in "):
+        return None
+    setting = find_setting(name)
+    table = load(setting.dataset, **setting.load_options(seed, "honest"))
+    return np.flatnonzero(table.categorical).tolist() or None
+
+
 def imbalanced(rare: int, seed: int) -> tuple[list[tuple[Array, Array]], Array, Array]:
     """Rows of two classes, one of which has one row in ``rare``."""
     rng = np.random.default_rng(seed)
@@ -69,9 +79,22 @@ def imbalanced(rare: int, seed: int) -> tuple[list[tuple[Array, Array]], Array, 
     return [(X[:_LEARNT], y[:_LEARNT])], X[_LEARNT:], y[_LEARNT:]
 
 
-def measure(model: Any, name: str, seed: int) -> tuple[float, float, float]:
+def shuffled(tasks: Iterable[tuple[Array, Array]], seed: int) -> list[tuple[Array, Array]]:
+    """All training rows in random order."""
+    X, y = (np.concatenate(parts) for parts in zip(*tasks, strict=True))
+    order = np.random.default_rng(seed).permutation(len(y))
+    return [(X[order], y[order])]
+
+
+def measure(model: Any, name: str, seed: int, mixed: bool) -> tuple[float, float, float]:
     """Calibration error, log loss, and accuracy of the most probable class."""
     tasks, X, y = stream_of(name, seed)
+    if mixed:
+        tasks = shuffled(tasks, seed)
+    if isinstance(model, MistClassifier):
+        model.set_params(categorical_features=binary_columns(name, seed))
+    elif isinstance(model, MistForest):
+        model.set_params(estimator__categorical_features=binary_columns(name, seed))
     for rows, labels in tasks:
         model.partial_fit(rows, labels)
     known = np.isin(y, model.classes_)
@@ -88,13 +111,16 @@ def main() -> None:
     parser.add_argument("names", nargs="*", default=names)
     parser.add_argument("--seeds", nargs="+", type=int, default=list(SEEDS))
     parser.add_argument("--models", nargs="+", default=list(MODELS), choices=list(MODELS))
+    parser.add_argument("--shuffled", action="store_true", help="learn the rows in random order")
     given = parser.parse_args()
     print("| set |", " | ".join(f"{m}: ECE | log loss | accuracy" for m in given.models), "|")
     print("|---|", "--:|" * (3 * len(given.models)), sep="")
     for name in given.names:
         cells = []
         for kind in given.models:
-            found = np.array([measure(MODELS[kind](), name, seed) for seed in given.seeds])
+            found = np.array(
+                [measure(MODELS[kind](), name, seed, given.shuffled) for seed in given.seeds]
+            )
             mean, spread = found.mean(axis=0), found.std(axis=0)
             cells += [f"{m:.3f} ± {s:.3f}" for m, s in zip(mean, spread, strict=True)]
         print("|", " | ".join([name, *cells]), "|", flush=True)

@@ -4,14 +4,19 @@
     python benchmarks/compatibility.py --only oldest --full
     python benchmarks/compatibility.py --markdown matrix.md --keep /tmp/environments
 
-Three environments are made: the lower bounds of ``pyproject.toml`` on the oldest Python that it
-allows, the newest versions on that Python, and the newest versions on the newest Python found, on
-the PATH or under pyenv. They are made by uv (``pip install uv``). Each gets the package as a user
-gets it, installed and not editable, so that the environments share no compiled code. Tools of the
-tests are the newest everywhere.
+Four environments are made: the lower bounds of ``pyproject.toml`` on the oldest Python that it
+allows, the newest versions on that Python, the same without Numba's internals (``MIST_NUMBA`` is
+``public``), and the newest versions on the newest Python found, on the PATH or under pyenv. The
+newest Numba is the newest that is published, as there is no upper bound; that MIST can still use
+its internals is what tests/engine/test_numba_access.py asks.
+
+The environments are made by uv (``pip install uv``). Each gets the package as a user gets it,
+installed and not editable, so that the environments share no compiled code. Tools of the tests are
+the newest everywhere.
 
 Without ``--full`` a part of the tests is run, chosen so that every function that is compiled is
-compiled and every library that is imported is called: see `CHOSEN`.
+compiled and every library that is imported is called: see `CHOSEN`. Without internals compiling
+takes longer, and nothing changes but how functions are compiled: there it is always `COMPILING`.
 """
 
 from __future__ import annotations
@@ -37,7 +42,8 @@ EXTRAS = ("frames", "kafka", "river", "zstd", "dask")
 TOOLS = ("hypothesis", "pytest", "pytest-xdist")
 SHOWN = ("numpy", "numba", "llvmlite", "scikit-learn", "scipy", "pandas")
 
-CHOSEN = {
+COMPILING = {
+    "tests/engine/test_numba_access.py": "which way Numba is used",
     "tests/classifier/test_fast_path.py": "handles and single rows, which know Numba from inside",
     "tests/classifier/test_mixture_leaves.py": "mixtures, the default leaves",
     "tests/classifier/test_wide_leaves.py": "leaves of low rank",
@@ -45,12 +51,17 @@ CHOSEN = {
     "tests/classifier/test_merge.py": "forks and merging",
     "tests/classifier/test_open_world.py": "scores of novelty",
     "tests/classifier/test_forest.py": "forests, threads of joblib",
-    "tests/classifier/test_sklearn.py": "scikit-learn's checks of estimators",
-    "tests/test_sklearn_tools.py": "pipelines, searches and calibration of scikit-learn",
-    "tests/baselines/test_baseline_contract.py": "all baselines",
     "tests/engine/test_kll.py": "sketches and what is compiled of them",
     "tests/engine/test_precision.py": "sketches in single precision",
     "tests/persistence/test_format1.py": "files of models, of all kinds",
+}
+"""The tests of compiled code, and what for."""
+
+CHOSEN = {
+    **COMPILING,
+    "tests/classifier/test_sklearn.py": "scikit-learn's checks of estimators",
+    "tests/test_sklearn_tools.py": "pipelines, searches and calibration of scikit-learn",
+    "tests/baselines/test_baseline_contract.py": "all baselines",
     "tests/preprocessing": "mixed columns",
     "tests/test_table_input.py": "pandas, polars and pyarrow",
     "tests/io": "files of all kinds, zstandard and Kafka among them",
@@ -70,6 +81,7 @@ class Environment(NamedTuple):
     name: str
     python: str
     oldest: bool
+    internals: bool = True
 
 
 class Outcome(NamedTuple):
@@ -136,7 +148,11 @@ def environments(allowed: SpecifierSet) -> list[Environment]:
     if least not in found:
         raise SystemExit(f"no Python {least} is on the PATH or under pyenv: install one")
     newest = list(found)[-1]
-    made = [Environment("oldest", found[least], True), Environment("newest", found[least], False)]
+    made = [
+        Environment("oldest", found[least], True),
+        Environment("newest", found[least], False),
+        Environment("public", found[least], False, internals=False),
+    ]
     if newest != least:
         made.append(Environment(f"newest-{newest}", found[newest], False))
     return made
@@ -185,7 +201,9 @@ def versions(python: Path) -> dict[str, str]:
     return dict(line.split() for line in call([python, "-c", ask, *names]).splitlines())
 
 
-def test(python: Path, folder: Path, arguments: Sequence[str]) -> tuple[dict[str, int], list[str]]:
+def test(
+    python: Path, folder: Path, arguments: Sequence[str], internals: bool
+) -> tuple[dict[str, int], list[str]]:
     """Run tests with a Python; returns how many there were of each outcome, and those that failed.
 
     What the environment of the caller says of the package is not passed on.
@@ -195,6 +213,7 @@ def test(python: Path, folder: Path, arguments: Sequence[str]) -> tuple[dict[str
         for name, value in os.environ.items()
         if not name.startswith(("MIST_", "NUMBA_", "PYTHON"))
     }
+    environment |= {} if internals else {"MIST_NUMBA": "public"}
     log = folder / "tests.log"
     with log.open("w") as file:
         code = subprocess.run(
@@ -211,6 +230,13 @@ def test(python: Path, folder: Path, arguments: Sequence[str]) -> tuple[dict[str
     if code not in (0, 1) or not counts:
         raise SystemExit(f"pytest ended with {code}, see {log}")
     return counts, [line for line in lines if line.startswith(("FAILED", "ERROR"))]
+
+
+def chosen(environment: Environment, full: bool) -> list[str]:
+    """The tests that are run in an environment."""
+    if not environment.internals:
+        return list(COMPILING)
+    return ["tests", "bench/tests"] if full else list(CHOSEN)
 
 
 def table(outcomes: Sequence[Outcome]) -> str:
@@ -251,8 +277,8 @@ def main() -> int:
             print(f"{environment.name}: installing", flush=True)
             python = install(environment, folder)
             print(f"{environment.name}: testing", flush=True)
-            chosen = ["tests", "bench/tests"] if options.full else list(CHOSEN)
-            counts, failures = test(python, folder, ["-n", options.workers, *chosen])
+            given = ["-n", options.workers, *chosen(environment, options.full)]
+            counts, failures = test(python, folder, given, environment.internals)
             found = versions(python)
             failures += above_bounds(found) if environment.oldest else []
             outcomes.append(Outcome(environment, found, counts, failures))

@@ -117,7 +117,7 @@ def before_and_after(inheritance):
 def cells_of(model):
     """For every leaf: class -> mass, mean and covariance."""
     state = model._state
-    joint = model.inheritance == "joint"
+    joint = model.settings()["inheritance"] == "joint"
     leaves = []
     for leaf in range(model.n_leaves_):
         known = {}

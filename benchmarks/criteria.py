@@ -42,7 +42,9 @@ def recall_and_splits(name, seed, options):
     stream = ClassIncrementalStream(X, y, classes_per_task=per_task, protocol="honest", seed=seed)
     X_test = np.vstack([task.X_test for task in stream])
     y_test = np.concatenate([task.y_test for task in stream])
-    model = MistClassifier(**COMMON, **options).partial_fit(stream.X_train, stream.y_train)
+    model = MistClassifier.from_settings(**COMMON, **options).partial_fit(
+        stream.X_train, stream.y_train
+    )
     return class_recall(y_test, model.predict(X_test))[1].mean(), model.n_splits_
 
 

@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from sklearn.datasets import load_wine
 
-from mist import MistClassifier
+from mist import MistClassifier, SplitTest
 from mist.inspection import plot_tree
 from mist.report.style import INK, WIDTH, style, to_svg
 
@@ -27,7 +27,9 @@ def main():
     wine = load_wine(as_frame=True)
     mixed = wine.frame.sample(frac=1, random_state=0)
     X, y = mixed[wine.feature_names], mixed["target"].map(GROWERS)
-    model = MistClassifier("gaussian", split_test="schedule", rows_per_split=40, grace_period=20)
+    model = MistClassifier(
+        "gaussian", split_test=SplitTest("schedule", rows_per_split=40), grace_period=20
+    )
     model.partial_fit(X, y)
     x = X.iloc[model.predict_proba(X).max(axis=1).argmin()]
     with style():

@@ -110,7 +110,7 @@ def stream(point):
 
 def run(point, X, y):
     """Seconds of test-then-train, and the model after it."""
-    model = make_model(MODEL, seed=1).set_params(max_components=point.most)
+    model = make_model(f"{MODEL}+max_components={point.most}", seed=1)
     start = time.perf_counter()
     model.prequential(X, y)
     return time.perf_counter() - start, model

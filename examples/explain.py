@@ -8,12 +8,14 @@
 # %%
 import matplotlib.pyplot as plt
 
-from mist import MistClassifier
+from mist import MistClassifier, SplitTest
 from mist.datasets import load_toy
 from mist.inspection import plot_tree
 
 data = load_toy("wine")
-model = MistClassifier("gaussian", split_test="schedule", rows_per_split=60, grace_period=20)
+model = MistClassifier(
+    "gaussian", split_test=SplitTest("schedule", rows_per_split=60), grace_period=20
+)
 model.learn_many(dict(zip(data.feature_names, data.X.T, strict=True)), data.y)
 print(model.n_leaves_, "leaves")
 

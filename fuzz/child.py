@@ -18,7 +18,7 @@ from targets import TARGETS, Surprise, Target
 
 _SOURCE = Path(__file__).parent.parent / "src"
 _INSTRUMENTED = ("mist.archives", "mist.io", "mist.persistence", "mist.onehot", "mist.labels")
-_IMPORTED = ("mist.io.applying", "mist.persistence", "mist.commands.checkpoint")
+_IMPORTED = ("mist.io.applying", "mist.persistence", "mist.streaming.runs.checkpoint")
 
 
 def _left_alone() -> list[str]:

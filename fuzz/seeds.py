@@ -134,7 +134,7 @@ def reader_inputs() -> list[bytes]:
 
 def models() -> dict[str, object]:
     """A small model of each kind, learnt without compiled code."""
-    from mist import MistClassifier, MistForest, MistReplayForest, baselines
+    from mist import MistClassifier, MistForest, MistReplayForest, SplitTest, baselines
     from mist.preprocessing import StreamEncoder, StreamPipeline
     from mist_bench import baselines as more
 
@@ -146,13 +146,15 @@ def models() -> dict[str, object]:
     eager = {"grace_period": 10, "split_test": "gain", "union_bound": False, "delta": 0.5}
     eager |= {"tie_threshold": 1.0, "categorical_features": [1]}
     trials = {"grace_period": 10, "split_test": "eprocess", "rows_per_split": 30, "delta": 0.9}
-    tree = MistClassifier("gaussian", split_test="schedule", grace_period=10, rows_per_split=20)
+    tree = MistClassifier(
+        "gaussian", split_test=SplitTest("schedule", rows_per_split=20), grace_period=10
+    )
     trees = {
-        "gaussian": MistClassifier("gaussian", open_world=True, **eager),
-        "sketch": MistClassifier("sketch", sketch_size=8, **eager),
-        "majority": MistClassifier("majority", **eager),
-        "mixture": MistClassifier(max_components=2, **eager),
-        "trials": MistClassifier("gaussian", **trials),
+        "gaussian": MistClassifier.from_settings(leaf="gaussian", open_world=True, **eager),
+        "sketch": MistClassifier.from_settings(leaf="sketch", sketch_size=8, **eager),
+        "majority": MistClassifier.from_settings(leaf="majority", **eager),
+        "mixture": MistClassifier.from_settings(max_components=2, **eager),
+        "trials": MistClassifier.from_settings(leaf="gaussian", **trials),
         "forest": MistForest(tree, 2, random_features=4),
         "replay": MistReplayForest(tree, replay_trees=2, memory_trees=2, replayed_rows=60),
         "encoded": StreamPipeline(StreamEncoder(), MistClassifier("gaussian", grace_period=10)),
@@ -195,7 +197,7 @@ def model_files(folder: Path) -> list[Path]:
 
 def run_attachment(tree: object) -> dict[str, object]:
     """What ``mist run --checkpoint`` keeps beside the first model."""
-    from mist.commands.session import Session
+    from mist.streaming.runs.session import Session
 
     return {
         "models": [("mist-g", None)],

@@ -167,10 +167,10 @@ def raw(data: bytes) -> None:
 
 def sealed(data: bytes) -> None:
     """`mist.load` of a file that somebody made with right checksums, then what commands do."""
-    from mist.commands.checkpoint import Checkpoint, load_run
     from mist.commands.explain import explain_row
     from mist.commands.inspect import inspect
     from mist.persistence import load_with_attachment
+    from mist.streaming.runs.checkpoint import Checkpoint, load_run
 
     path = _FOLDER / "sealed.mist"
     path.write_bytes(seal(unpack(data)))

@@ -111,7 +111,7 @@ def same_tree(twin: NaiveMist, model: MistClassifier) -> None:
         record, cells = state.tree.leaves[leaf], leaf_cells(state.tree, leaf)
         assert record["weight_seen"] == pytest.approx(node.rows, rel=1e-9)
         assert bool(record["prior_only"]) == node.prior_only
-        assert model.leaf == "majority" or record["n_updates"] == node.n_updates
+        assert model.settings()["leaf"] == "majority" or record["n_updates"] == node.n_updates
         assert state.tree.cells.code[cells].tolist() == list(node.cells)
         for cell, theirs in zip(cells.tolist(), node.cells.values(), strict=True):
             _same_cell(twin, model, cell, theirs, prior_only=node.prior_only)

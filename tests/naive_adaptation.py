@@ -290,21 +290,26 @@ class NaiveLabels:
 class NaiveNextLabel:
     """Conditional logit over the experts, with dense Newton steps."""
 
-    def __init__(self, d: int, n_models: int) -> None:
+    def __init__(self, d: int, n_models: int, balanced: bool = True) -> None:
+        self.balanced = balanced
         n = n_models + len(HALF_LIVES) + 4
         self.weights = np.eye(n)[0]
         self.curvature = 5.0 * np.eye(n)
         self.labels, self.recents = NaiveLabels(), NaiveRecents(d)
         self.exponent, self.slope = 1.0, 5.0
 
-    def calibrate(self, says: Array, code: int, w: float, faded: float) -> None:
+    def calibrate(self, says: Array, code: int, w: float, stands_for: int) -> None:
         """One Newton step of the exponent on the log probabilities of the first model."""
-        weight = w * min(1.0, (sum(v for seen, v in self.labels.seen if seen == code) - 50) / 100)
+        known = sorted({code for code, _ in self.labels.seen})
+        often = np.array([sum(v for seen, v in self.labels.seen if seen == k) for k in known])
+        counted = np.clip((often - 50.0) / 100.0, 0.0, 1.0)
+        weight = w * counted[known.index(code)] if code in known else 0.0
         if weight <= 0.0:
             return
-        known = sorted({code for code, _ in self.labels.seen})
-        chances = np.exp(self.exponent * says[known] - logsumexp(self.exponent * says[known]))
+        chances = counted * (often if self.balanced else 1.0) * np.exp(self.exponent * says[known])
+        chances /= chances.sum()
         mean = chances @ says[known]
+        faded = 0.9998**stands_for
         back = (1.0 - faded) * 5.0
         self.slope = faded * self.slope + back + weight * (chances @ (says[known] - mean) ** 2)
         step = weight * (says[code] - mean) + back * (1.0 - self.exponent)
@@ -337,7 +342,7 @@ class NaiveNextLabel:
         chances, says = self.predict(x, models), self.experts(x, models)
         known = any(seen == code for seen, _ in self.labels.seen)
         if stands_for > 0 and known:
-            self.calibrate(says[0], code, w, 0.999**stands_for)
+            self.calibrate(says[0], code, w, stands_for)
         if stands_for > 0 and known and chances[code] < 1.0 - 1e-4:
             faded = 0.999**stands_for
             away = says - (says @ chances)[:, None]

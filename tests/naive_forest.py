@@ -26,7 +26,8 @@ class NaiveForest:
     def __init__(self, tree: Mapping[str, Any], n_trees: int, bootstrap: bool, seed: int) -> None:
         self.seeds = [draw(seed, 5, number, 0, 0) >> 1 for number in range(n_trees)]
         self.trees = [
-            MistClassifier(**{**tree, "adapt": None}, random_state=seed) for seed in self.seeds
+            MistClassifier.from_settings(**{**tree, "adapt": None}, random_state=seed)
+            for seed in self.seeds
         ]
         self.bootstrap = bootstrap
         self.rows = 0

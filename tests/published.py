@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from mist import MistClassifier
+from mist.presets import PAPER_SETTINGS
 
 
 def paper_tree(leaf: str = "gaussian", **options: Any) -> MistClassifier:
-    """MIST-G, or with these options in place of the paper's."""
-    return MistClassifier.paper("G", leaf=leaf, **options)
+    """MIST-G, or with these settings in place of the paper's; those without effect are ignored."""
+    return MistClassifier.from_settings(**{**PAPER_SETTINGS, "leaf": leaf, **options})
 
 
 def rank_error(k: int) -> float:
@@ -32,6 +33,7 @@ PUBLISHED = {
     "max_classes_per_leaf": None,
     "max_components": 16,
     "adapt": None,
+    "max_bytes": None,
     "max_features": None,
     "max_leaves": None,
     "n_thresholds": 10,
@@ -47,4 +49,4 @@ PUBLISHED = {
     "union_bound": True,
     "variance_prior": 1.0,
 }
-"""All parameters of MIST-G, with which results were published: not one may change."""
+"""All settings of MIST-G, with which results were published: not one may change."""

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mist.commands import class_history
-from mist.commands.class_history import MOST_BINS, Classes, Mistakes, Timeline
-from mist.commands.column_history import Columns
-from mist.commands.session import Session
 from mist.presets import make_model
+from mist.streaming.runs import class_history
+from mist.streaming.runs.class_history import MOST_BINS, Classes, Mistakes, Timeline
+from mist.streaming.runs.column_history import Columns
+from mist.streaming.runs.session import Session
 
 parts = st.lists(st.lists(st.integers(0, 4), max_size=60), max_size=12)
 
@@ -126,7 +126,7 @@ def test_columns_that_come_later_and_too_many_cells(monkeypatch):
     columns.add({"b": np.array([5.0, 6.0]), "a": np.array([1.0, 2.0])}, np.array([0, 1]))
     assert columns.names == ["a", "b"]
     assert columns.separation()[0] == pytest.approx([1.0, 1.0])
-    monkeypatch.setattr("mist.commands.column_history.MOST_CELLS", 3)
+    monkeypatch.setattr("mist.streaming.runs.column_history.MOST_CELLS", 3)
     columns.add({"a": np.array([1.0])}, np.array([0]))
     assert len(columns.separation()[0]) == 0
     again = Columns(columns.state())

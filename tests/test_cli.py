@@ -284,7 +284,7 @@ def test_presets_make_models(name):
     assert model.random_state == 3
     for option, value in (preset.forest or {}).items():
         assert model.get_params()[option] == value
-    parameters = (model if alone else model.estimator).get_params()
+    parameters = (model if alone else model.estimator).settings()
     assert parameters["categorical_features"] == [1]
     for option, value in preset.parameters.items():
         assert parameters[option] == value

@@ -14,8 +14,14 @@ from mist import MistClassifier
 from mist.cli import app
 from mist.commands.compile_first import reporting
 from mist.commands.demo import demo
+from mist.engine import numba_access
 from mist.engine.row_loops import predict_rows
+from mist.streaming.runs.session import Session
 from published import paper_tree
+
+pytestmark = pytest.mark.skipif(
+    numba_access.WAY != "internals", reason="Numba reports no compilations"
+)
 
 BEGUN = "mist: compiling for this kind of data, once on this machine ...\n"
 DONE = "mist: compiled in 0 s\n"
@@ -71,6 +77,9 @@ def test_every_command_that_compiles_says_so(tmp_path, monkeypatch):
     outcome = mist_command(*run)
     assert SAID.fullmatch(outcome.stderr)
     assert "mist: " not in outcome.stdout
+    piped = [part if part != "t.csv" else "-" for part in run]
+    outcome = CliRunner().invoke(app, piped, input=(tmp_path / "t.csv").read_text())
+    assert SAID.fullmatch(outcome.stderr)
 
     answer = mist.commands.predict._answer
     monkeypatch.setattr(
@@ -87,6 +96,17 @@ def test_every_command_that_compiles_says_so(tmp_path, monkeypatch):
         lambda self, x, **given: [compile_two(), explained(self, x, **given)][1],
     )
     assert SAID.fullmatch(mist_command("explain", "m.mist", "--row", '{"a": 1}').stderr)
+
+
+def test_what_is_compiled_in_the_middle_of_a_run_is_said_too(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "t.csv").write_text("a,y\n" + "1,p\n9,q\n" * 20)
+    learn = Session.learn
+    monkeypatch.setattr(
+        Session, "learn", lambda self, chunk: [compile_two(), learn(self, chunk)][1]
+    )
+    outcome = mist_command("run", "t.csv", "--target", "y", "--model", "mist-g")
+    assert outcome.stderr.endswith(BEGUN + DONE)
 
 
 def test_the_demonstration_says_so_before_it_runs(tmp_path, capsys, monkeypatch):

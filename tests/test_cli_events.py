@@ -122,7 +122,7 @@ def test_changes_in_class_incremental_order(here, monkeypatch):
 KILLED = """
 import os, signal, sys
 from mist.cli import main
-from mist.commands.session import Session
+from mist.streaming.runs.session import Session
 
 learn = Session.learn
 

@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 from mist import load
 from mist.baselines import NCM
 from mist.cli import app
+from mist.commands.renames import continue_renames
 from mist.preprocessing import StreamPipeline
 from published import paper_tree
 
@@ -160,6 +161,18 @@ def test_a_run_that_goes_on_joins_what_was_learnt(here, model):
     assert np.mean(joined.predict(X) == right) > 0.95
     # Rows of the first run had the label: no note now.
     assert "note" not in mist(*command, *RENAME).stderr
+    # The checkpoint knows the label from now on.
+    (here / "rows.csv").write_text("".join([*lines, lines[-1].replace("pump", "pmup")] * 2))
+    third = mist(*command, "--rename", "pump=Pump", "--save", "m.mist")
+    assert third.exit_code == 0, third.output
+    assert "The class pump of the checkpoint is Pump now" in third.stdout
+    assert "Labels are read as in the checkpoint: pmup as Pump" in third.stdout
+    assert load("m.mist").classes_.tolist() == ["Pump", "fan", "valve"]
+    refused(
+        mist(*command, "--rename", "pmup=fan"),
+        "--rename pmup=fan: the checkpoint has learnt 'pmup' as 'Pump'; give that class another",
+        "--rename Pump=fan",
+    )
     refused(mist(*command, "--rename", "fan=pump", "--seed", 7), "--seed was 42 and is 7")
 
 
@@ -185,9 +198,13 @@ def test_all_models_of_a_checkpoint_are_mended(here):
     command = ["run", "wrong.csv", "--target", "y", *models, "--checkpoint", "c.mist"]
     assert mist(*command).exit_code == 0
     assert mist("relabel", "c.mist", *RENAME, "-o", "c.mist").exit_code == 0
-    again = mist(*command, *RENAME)
+    with open("wrong.csv", "a") as handle:
+        handle.write((here / "wrong.csv").read_text().split("\n", 1)[1])
+    again = mist(*command)
     assert again.exit_code == 0, again.output
-    assert "of the checkpoint" not in again.stdout
+    assert "is pump now" not in again.stdout
+    assert "Labels are read as in the checkpoint: pmup as pump" in again.stdout
+    assert load("c.mist").classes_.tolist() == ["fan", "pump", "valve"]
 
 
 def test_what_relabel_refuses(here):
@@ -217,3 +234,19 @@ def test_what_relabel_refuses(here):
     refused(mist("relabel", "m.mist", *alone, "-o", "m.mist"), "is the only class with rows")
     assert (here / "m.mist").read_bytes() == before
     assert not (here / "n.mist").exists()
+
+
+@pytest.mark.parametrize(
+    ("before", "given", "after"),
+    [
+        ({}, {"a": "b"}, {"a": "b"}),
+        ({"a": "b"}, {}, {"a": "b"}),
+        ({"a": "b"}, {"a": "b"}, {"a": "b"}),
+        ({"a": "b"}, {"b": "c"}, {"a": "c", "b": "c"}),
+        ({"a": "b"}, {"b": "a"}, {"b": "a"}),
+        ({"a": "b"}, {"c": "a"}, {"a": "b", "c": "b"}),
+        ({"a": "c", "b": "c"}, {"c": "a"}, {"b": "a", "c": "a"}),
+    ],
+)
+def test_renames_on_top_of_earlier_ones(before, given, after):
+    assert continue_renames(before, given) == after

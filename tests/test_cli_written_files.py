@@ -1,5 +1,6 @@
 """What `mist run` says first about files of ten kinds, and what other commands do with them."""
 
+import csv
 import json
 import os
 import re
@@ -32,17 +33,52 @@ def comma(value):
 
 
 WAY_OUT = "if there is no header: --no-header (if it is one: --header)"
-ACCEPTED = ""
-"""No line before the table of results."""
 
-FILES = {
+
+def thousands(value):
+    return f"{1e6 + 1e5 * value:,.2f}"
+
+
+def arff(i, a, b, y):
+    return f"{a:.3f} {b:.3f} {['no', 'yes'][y]}"
+
+
+ARFF = (
+    "@relation t\n@attribute a numeric % in volts\n@attribute b numeric\n"
+    "@attribute y {no, yes}\n@data\n"
+)
+
+# Name, text, options, KB of the model (of one column or two), and labels.
+READ = {
     "decimal commas": (
         *("t.csv", text("a;b;y\n", lambda i, a, b, y: f"{comma(a)};{comma(b)};{y}")),
-        ACCEPTED,
+        *([], 17.3, "0 1"),
     ),
-    "spaces": ("t.data", text("a b y\n", lambda i, a, b, y: f"{a:9.3f} {b:9.3f}  {y}"), ACCEPTED),
-    "excel": ("t.csv", text("sep=;\na;y\n", lambda i, a, b, y: f"{comma(a)};{y}"), ACCEPTED),
-    "comments": ("t.csv", text("# by me\na,y\n", lambda i, a, b, y: f"{a:.3f},{y}"), ACCEPTED),
+    "thousands, currency and percent": (
+        *("t.csv", text("a\tb\ty\n", lambda i, a, b, y: f"${thousands(a)}\t{b:.1f} %\t{y}")),
+        *([], 17.3, "0 1"),
+    ),
+    "spaces without a header": (
+        *("t.data", text("", lambda i, a, b, y: f"{a:9.3f} {b:9.3f}  {y}")),
+        *(["--no-header", "--target", "-1"], 17.3, "0 1"),
+    ),
+    "tabs": (
+        *("t.txt", text("a\tb\ty\n", lambda i, a, b, y: f"{a:.3f}\t{b:.3f}\t{y}")),
+        *([], 17.3, "0 1"),
+    ),
+    "excel": ("t.csv", text("sep=;\na;y\n", lambda i, a, b, y: f"{comma(a)};{y}"), [], 14.3, "0 1"),
+    "comments": (
+        *("t.csv", text("# by me\n# in volts\na,y\n", lambda i, a, b, y: f"{a:.3f},{y}")),
+        *([], 14.3, "0 1"),
+    ),
+    "arff apart by spaces": ("t.arff", text(ARFF, arff), [], 17.3, "no yes"),
+    "labels 01 and 1": (
+        *("t.csv", text("a,y\n", lambda i, a, b, y: f"{a:.3f},{['1', '01'][y]}")),
+        *([], 14.3, "01 1"),
+    ),
+}
+
+REFUSED = {
     "dates": (
         *("t.csv", text("t,a,y\n", lambda i, a, b, y: f"2024-03-01 10:{i % 60:02d},{a:.3f},{y}")),
         "error: column 't' holds dates or times, such as '2024-03-01 10:00'; leave it "
@@ -92,17 +128,38 @@ def mist(*arguments, stdin=None):
     return CliRunner().invoke(app, [str(argument) for argument in arguments], input=stdin)
 
 
-@pytest.mark.parametrize("kind", FILES)
-def test_the_first_line_about_a_file(here, kind):
-    name, content, said = FILES[kind]
+@pytest.mark.parametrize("kind", READ)
+def test_the_first_lines_about_a_file_that_is_read(here, kind):
+    name, content, options, size, labels = READ[kind]
     (here / name).write_text(content)
-    outcome = mist("run", name, "--target", "y", "--model", "mist-g")
-    lines = [line for line in (outcome.stderr + outcome.stdout).splitlines() if line.strip()]
-    if said:
-        assert (outcome.exit_code, lines) == (2, [said])
-    else:
-        assert outcome.exit_code == 0, outcome.output
-        assert lines[0].split()[:2] == ["data", "set"]
+    outcome = mist("run", name, "--target", "y", *options, "--predictions", "p.csv")
+    assert outcome.exit_code == 0, outcome.output
+    head, rule, line, constants, files = outcome.stdout.splitlines()[:5]
+    # As wide as its lines, which have the rate of this machine.
+    head, rule, line = (re.sub(" +", " ", each).strip() for each in (head, rule, line))
+    assert head == (
+        "data set model final accuracy forgetting prequential accuracy rows/s KB leaves"
+    )
+    assert set(rule) == {"─"}
+    assert re.sub("0.967 [0-9,]+ ", "0.967 RATE ", line) == (
+        f"{name} MIST – – 0.967 RATE {size} 1"  # noqa: RUF001
+    )
+    assert constants == (
+        "Prequential accuracy without a model: majority class so far 0.592, no change 0.458"
+    )
+    assert files == "Predictions: p.csv"
+    assert re.sub("mist: compil.*\n", "", outcome.stderr) == ""
+    with (here / "p.csv").open(newline="") as handle:
+        found = {row[1] for row in list(csv.reader(handle))[1:]}
+    assert " ".join(sorted(found)) == labels
+
+
+@pytest.mark.parametrize("kind", REFUSED)
+def test_the_only_line_about_a_file_that_is_refused(here, kind):
+    name, content, said = REFUSED[kind]
+    (here / name).write_text(content)
+    outcome = mist("run", name, "--target", "y")
+    assert (outcome.exit_code, outcome.stdout, outcome.stderr) == (2, "", f"{said}\n")
 
 
 def test_a_country_called_na_is_a_missing_text_and_is_said(here):
@@ -120,7 +177,9 @@ def test_a_country_called_na_is_a_missing_text_and_is_said(here):
     assert piped.stderr.count(note) == 1
     given = mist("run", "t.csv", "--target", "y", "--model", "mist-g", "--missing", "?")
     assert "note" not in given.stderr
-    assert "became 2 columns of 0/1" in given.stdout
+    first, head = given.stdout.splitlines()[:2]
+    assert first == ("First pass over 120 rows: 1 text column (land) became 2 columns of 0/1.")
+    assert head.split()[:2] == ["data", "set"]
 
 
 def test_saved_models_read_rows_as_they_were_learnt(here):

@@ -2,7 +2,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mist.commands.history import Answers, Curve
+from mist.streaming.runs.history import Answers, Curve
 
 parts = st.lists(st.lists(st.booleans(), max_size=9), max_size=12)
 

@@ -45,16 +45,16 @@ def test_the_default_goes_past_the_paper_in_five_settings():
         "class_prior": "balanced",
         "adapt": "stream",
     }
-    assert MistClassifier().get_params() == {**PUBLISHED, **changed}
+    assert MistClassifier().settings() == {**PUBLISHED, **changed}
 
 
 def test_the_trees_of_the_paper():
     for kind, name in (("G", "mist-g"), ("K", "mist-k")):
         assert MistClassifier.paper(kind).get_params() == make_model(name).get_params()
-    assert MistClassifier.paper().get_params() == PUBLISHED
+    assert MistClassifier.paper().settings() == PUBLISHED
     assert PAPER_SETTINGS.items() <= PUBLISHED.items()
     changed = MistClassifier.paper("K", leaf="full", discount=1.0, max_leaves=3)
-    assert changed.get_params() == {**PUBLISHED, "leaf": "full", "discount": 1.0, "max_leaves": 3}
+    assert changed.settings() == {**PUBLISHED, "leaf": "full", "discount": 1.0, "max_leaves": 3}
 
 
 @pytest.mark.parametrize("kind", ["M", "g", "", None])

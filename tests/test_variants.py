@@ -54,8 +54,8 @@ def test_a_variant_of_a_preset():
 
 
 def test_a_variant_of_a_forest():
-    model = make_model("mist-forest+delta=0.2+n_trees=3")
-    assert (model.estimator.delta, model.n_trees) == (0.2, 3)
+    model = make_model("mist-forest+grace_period=50+n_trees=3")
+    assert (model.estimator.grace_period, model.n_trees) == (50, 3)
     assert model.estimator.split_test == make_model("mist-forest").estimator.split_test
 
 

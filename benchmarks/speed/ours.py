@@ -13,7 +13,7 @@ from .threads import at_once, predict_in_parts
 MODELS = {
     "MIST-G": lambda options: MistClassifier.paper("G", **options),
     "MIST-K": lambda options: MistClassifier.paper("K", **options),
-    "MIST": lambda options: MistClassifier(**options),
+    "MIST": lambda options: MistClassifier.from_settings(**options),
 }
 
 

@@ -16,20 +16,43 @@ if TYPE_CHECKING:
     from mist.persistence import load
     from mist.quantile_sketch import QuantileSketch
     from mist.replay_forest import MistReplayForest
+    from mist.tree_options import (
+        FullGaussian,
+        Gaussian,
+        Inheritance,
+        Majority,
+        Mixture,
+        Sketch,
+        SplitTest,
+    )
 
 _MODULES = {
+    "FullGaussian": "mist.tree_options",
+    "Gaussian": "mist.tree_options",
+    "Inheritance": "mist.tree_options",
+    "Majority": "mist.tree_options",
     "MistClassifier": "mist.classifier",
     "MistForest": "mist.forest",
     "MistReplayForest": "mist.replay_forest",
+    "Mixture": "mist.tree_options",
     "QuantileSketch": "mist.quantile_sketch",
+    "Sketch": "mist.tree_options",
+    "SplitTest": "mist.tree_options",
     "load": "mist.persistence",
 }
 
 __all__ = [
+    "FullGaussian",
+    "Gaussian",
+    "Inheritance",
+    "Majority",
     "MistClassifier",
     "MistForest",
     "MistReplayForest",
+    "Mixture",
     "QuantileSketch",
+    "Sketch",
+    "SplitTest",
     "__version__",
     "load",
 ]

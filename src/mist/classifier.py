@@ -41,14 +41,29 @@ from mist.engine.row_loops import (
 from mist.engine.state import CLAIM, N_LEARNT, N_LEAVES, N_NODES, Options, State, writable
 from mist.estimator import Saveable, StreamScorer, size_of, take_over, without_trace
 from mist.fast_path import UNKNOWN, FastPath
+from mist.flat_settings import GROUPED, canonical, flat, flattened, nested, varied, with_nested
 from mist.following_path import FollowingPath
 from mist.impurity import gini_impurity, mean_classes, weighted_impurity
 from mist.inspection import Explanation, explain, feature_importances, to_frame
 from mist.labels import Labels
 from mist.limits import MOST_PAIRED
 from mist.locking import uninterrupted
+from mist.memory_budget import (
+    check_max_bytes,
+    give_back,
+    keep_budget,
+    least_bytes_of,
+    refuse_candidate_splits,
+    too_small,
+)
 from mist.merge_checks import check_alike, check_partner, codes_in
 from mist.onehot import siblings_of
+from mist.option_refusals import (
+    given_options,
+    naming_the_object,
+    refuse_alone,
+    refuse_without_effect,
+)
 from mist.options import (
     CHOICES,
     COUNTS_OR_NONE,
@@ -61,6 +76,7 @@ from mist.options import (
 from mist.relabelling import LearntTree, Relabelled
 from mist.rows import (
     Array,
+    CheckedRows,
     categorical_columns,
     check_binary_columns,
     check_classes,
@@ -74,6 +90,7 @@ from mist.rows import (
 )
 from mist.settings import PAPER_LEAVES, PAPER_SETTINGS
 from mist.tables import named_columns, numbers, plain_row, row_by_name
+from mist.tree_options import Inheritance, SplitTest, TreeOption
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -84,6 +101,9 @@ _NO_LIMIT = 2**31 - 1
 _PARTS_AT_ONCE = 8
 """Parts of a batch between which Ctrl-C waits, when a model follows its stream."""
 _OPTIONS = (*CHOICES, *RANGES, *COUNTS_OR_NONE, *SWITCHES, "max_features")
+"""Settings that are checked when one of them has changed."""
+_PARAMETERS = tuple({GROUPED.get(name, name): None for name in _OPTIONS})
+"""The parameters that have them."""
 _LEARNT = (
     "_options",
     "_rule",
@@ -126,20 +146,6 @@ class LeafRow(NamedTuple):
     nbytes: int
 
 
-class CheckedRows(NamedTuple):
-    """Rows that passed all checks: labels as codes, columns in the engine's order."""
-
-    X: Array
-    codes: Array
-    weights: Array
-    complete: bool
-    """True if no value is missing; False if that is not known."""
-
-    def part(self, rows: Any) -> CheckedRows:
-        """Some of the rows."""
-        return CheckedRows(self.X[rows], self.codes[rows], self.weights[rows], self.complete)
-
-
 class TreeView(NamedTuple):
     """The nodes of a tree, as arrays with one entry per node; copies of the model's own.
 
@@ -162,8 +168,14 @@ class TreeView(NamedTuple):
     depth: Array
 
 
+def _rule_of(settings: Mapping[str, Any]) -> SplitRule:
+    values = {name: settings[name] for name in SplitRule._fields}
+    # Files hold plain values, and numpy's True is none.
+    return SplitRule(**{**values, "union_bound": bool(values["union_bound"])})
+
+
 def _has_densities(model: MistClassifier) -> bool:
-    if model.leaf == "majority":
+    if model._leaf_name == "majority":
         raise AttributeError("leaf='majority' has no densities: use another leaf")
     return True
 
@@ -175,89 +187,30 @@ class MistClassifier(Deciding, Relabelled, StreamScorer, Saveable, BaseEstimator
     without being declared, and predictions are available at any time. A leaf splits when its split
     test passes; the children inherit the class-conditional statistics of their parent, so a split
     does not erase classes that no longer arrive. `paper` builds the tree as published ("the paper",
-    see References). The defaults differ from it in ``leaf``, ``inheritance``, ``discount`` and
-    ``class_prior``; they were chosen on training rows.
+    see References). The defaults differ from it in ``leaf``, ``inheritance``, ``discount``,
+    ``class_prior`` and ``adapt``; they were chosen on training rows.
 
     Parameters
     ----------
-    leaf : {"gaussian", "sketch", "majority", "full", "mixture"}, default="mixture"
-        Model of a class at a leaf. ``"mixture"`` is a mixture of Gaussians that grows with the
-        rows; with more than 100 numeric columns it is one Gaussian with a low-rank plus diagonal
-        covariance. ``"full"`` is one Gaussian with full covariance, for at most 1,024 numeric
-        columns; it is faster and smaller. ``"gaussian"`` is Gaussian naive Bayes (MIST-G in the
-        paper), the fastest. ``"sketch"`` is naive Bayes with densities read from quantile sketches
-        (MIST-K in the paper), for columns with several modes or long tails. ``"majority"`` uses
-        the class masses alone, for comparison with a textbook tree.
+    leaf : {"gaussian", "sketch", "majority", "full", "mixture"} or object, default="mixture"
+        Model of a class at a leaf: a name, or an object with options. ``"mixture"`` (`Mixture`) is
+        a mixture of Gaussians that grows with the rows. ``"full"`` (`FullGaussian`) is one Gaussian
+        with full covariance; it is faster and smaller. ``"gaussian"`` (`Gaussian`) is Gaussian
+        naive Bayes (MIST-G in the paper), the fastest. ``"sketch"`` (`Sketch`) is naive Bayes with
+        densities read from quantile sketches (MIST-K in the paper), for columns with several modes
+        or long tails. ``"majority"`` (`Majority`) uses the class masses alone.
+    split_test : {"gap", "gain", "schedule", "eprocess"} or SplitTest, default="gap"
+        When a leaf splits: a name, or a `SplitTest` with options, such as the failure probability,
+        the candidate thresholds and the sketches that supply them. ``"gap"`` is the paper's test,
+        ``"gain"`` splits sooner, ``"schedule"`` splits after a number of rows, ``"eprocess"`` by a
+        comparison of predictions.
     grace_period : int, default=200
         Rows observed at a leaf between two attempts to split it. A smaller value splits earlier
         and costs more time. The default is the paper's.
-    delta : float, default=0.1
-        Failure probability of the split test, in (0, 1). A smaller value gives fewer splits. The
-        default is the paper's.
-    tie_threshold : float, default=0.05
-        A leaf splits on any positive gain once the confidence radius is below this value. A larger
-        value gives more splits, 0 turns the rule off. The default is the paper's tau.
-    sketch_size : int, default=64
-        Capacity k of the top level of a quantile sketch, from 8 to 32,768. A larger value gives
-        more exact thresholds and densities and takes more memory. The default is the paper's.
-    sketch_dtype : {"float64", "float32"}, default="float64"
-        Precision of the values in the sketches. ``"float32"`` saves memory: it takes half the bytes
-        and rounds each value to 24 binary digits. Moments are always float64.
-    inheritance : {"gaussian", "mass", "sketch", "joint", None}, default="joint"
-        Statistics that children start from. ``"joint"`` changes all numeric columns along with the
-        split column by their covariance with it (for Gaussian and sketch leaves up to 4,096
-        columns); it is not in the paper. ``"gaussian"``, the paper's, gives the split column
-        truncated-Gaussian moments. ``"mass"`` divides the masses and keeps the moments.
-        ``"sketch"`` takes the means of the split column from the sketches. None starts empty, as
-        Hoeffding trees do.
-    discount : float, default=1.0
-        Factor on inherited masses, in (0, 1]. A smaller value lets new rows outweigh them sooner.
-        With ``"joint"`` it acts on the weight of the inherited moments only, so no class becomes
-        less probable by a split. It is the paper's alpha, which is 0.6 there.
-    bound : str, default="mcdiarmid"
-        Confidence radius of the split test. ``"mcdiarmid"`` (the paper's), ``"rutkowski"`` and
-        ``"hoeffding"`` (the Hoeffding tree's) are defined in `mist.engine.criterion.radius`.
-        ``"confseq"`` adapts to the variance of the gain and holds at all attempts together,
-        whatever the dependence between columns; it finds a gain with far fewer rows than
-        ``"mcdiarmid"``. ``"confseq_independent"`` requires columns that are independent within a
-        class. With these two ``tie_threshold`` has no effect.
-    split_test : {"gap", "gain", "schedule", "eprocess"}, default="gap"
-        When a leaf splits. ``"gap"``, the paper's: the best feature beats the second best by more
-        than the radius. ``"gain"``: the best gain is above the radius. ``"schedule"``: without a
-        test, at the best feature, once the leaf has seen ``rows_per_split`` rows, with all classes
-        weighted alike; use it for trees that grow with the rows. ``"eprocess"``: up to four pairs
-        of children learn next to a leaf, and one replaces it when it has predicted better, by a
-        test valid at every row at level ``delta`` for each leaf; learning is much slower.
-    rows_per_split : int, default=500
-        Rows a leaf needs for a ``"schedule"`` split, checked every ``grace_period`` rows. With
-        ``"eprocess"`` the next columns are tried after twice as many. A smaller value gives a
-        larger tree. Not in the paper.
-    max_features : float or None, default=None
-        Share of the columns that an attempt to split examines, in (0, 1], drawn at random each
-        time; None examines all. It makes the trees of a forest differ (Breiman, 2001).
-    union_bound : bool, default=True
-        Whether the radius covers all features and thresholds examined (``"mcdiarmid"`` and the two
-        ``"confseq"`` bounds). False splits sooner and weakens the guarantee. True is the paper's.
-    criterion : {"gini", "info_gain", "likelihood"}, default="gini"
-        Gain of a split. ``"gini"`` is the paper's. ``"info_gain"`` requires ``bound="hoeffding"``.
-        ``"likelihood"`` is the gain in log likelihood of a naive Bayes leaf, and a split needs half
-        a nat of it; it suits correlated columns and requires ``split_test="schedule"``,
-        ``inheritance="joint"`` and Gaussian or sketch leaves.
-    thresholds : {"medians", "dense", "sampled", "gaussian"}, default="medians"
-        Candidate thresholds of a column: midpoints between class medians (the paper's), an even
-        grid, values drawn from the sketches, or midpoints between class means. ``"gaussian"`` keeps
-        no sketches, which saves memory.
-    n_thresholds : int, default=10
-        Candidates in each column for ``"dense"`` and ``"sampled"``. The default is the paper's.
-    bandwidth : float, default=0.2
-        Sketch leaves: multiple of the local inter-quantile spacing. A larger value smooths more. It
-        is the paper's beta; the default was chosen on training rows.
-    smoothing : float, default=1e-3
-        Sketch leaves: dimensionless constant that keeps densities above 0 (the paper's epsilon_s).
-    variance_prior : float, default=1.0
-        Gaussian and sketch leaves: pseudo-observations that shrink the variance of a class towards
-        the variance pooled over the classes of the leaf. Raise it for classes with few rows. The
-        paper gives none.
+    inheritance : {"gaussian", "mass", "sketch", "joint"}, Inheritance or None, default="joint"
+        Statistics that children start from: a name, or an `Inheritance` with a discount.
+        ``"joint"`` uses the covariances of the columns; ``"gaussian"`` is the paper's. None starts
+        empty, as Hoeffding trees do.
     class_prior : {"counts", "balanced"}, default="balanced"
         Prior probability of a class, without the values of the row. ``"balanced"`` treats all alike
         and improves the mean recall of the classes; ``"counts"``, the paper's, follows their rows
@@ -270,9 +223,6 @@ class MistClassifier(Deciding, Relabelled, StreamScorer, Saveable, BaseEstimator
         product of cost and probability is taken. None stands for ``class_prior`` where rows of a
         table are predicted, and for ``"counts"`` where the row comes next in the stream and
         ``adapt="stream"``. Not in the paper.
-    max_components : int, default=16
-        Most Gaussians of a class at a leaf, for ``leaf="mixture"`` and up to 100 numeric columns.
-        Lower it to save memory and time. Not in the paper.
     adapt : {"stream", "classes", None}, default="stream"
         How the model follows a stream that changes. ``"classes"``: a class whose own rows show that
         it has moved is learnt anew, and a shift that all classes share is found and subtracted;
@@ -289,10 +239,12 @@ class MistClassifier(Deciding, Relabelled, StreamScorer, Saveable, BaseEstimator
         The columns that hold only 0 and 1, as indices, names or mask. They get a Bernoulli
         likelihood and the single threshold 0.5, as in the paper.
     max_leaves : int or None, default=None
-        Most leaves of the tree; None sets no limit. Use it to limit memory.
-    max_classes_per_leaf : int or None, default=None
-        Only the first so many classes of a leaf get a sketch; later ones keep their Gaussian alone.
-        Use it to limit memory. It is the paper's K_cap.
+        Most leaves of the tree; None sets no limit.
+    max_bytes : int or None, default=None
+        Memory budget: after every call that learns, ``nbytes`` is at most this. Where it is full,
+        the tree gives back open trials of mixtures, then sketches, then joins components of
+        mixtures, then takes back splits; no class is lost. A call is refused if not even one leaf
+        with one Gaussian a class fits. None sets no limit. Not in the paper.
     random_state : int, RandomState, Generator or None, default=None
         Seed of the random bits of the sketches. None means 0, so equal streams always give equal
         models.
@@ -331,11 +283,12 @@ class MistClassifier(Deciding, Relabelled, StreamScorer, Saveable, BaseEstimator
     exponent that calibrates probabilities), a weight of 0 that the row is absent.
 
     `set_params` may change options of the split while the model learns. It cannot change options
-    that shape the statistics: ``leaf``, ``class_prior``, ``grace_period``, ``sketch_size``,
-    ``sketch_dtype``, ``bandwidth``, ``smoothing``, ``variance_prior``, ``max_classes_per_leaf``,
-    ``max_components``, ``adapt``, ``open_world``, whether sketches are kept, and whether
-    inheritance is joint.
-    ``categorical_features`` and ``random_state`` are read at the first row.
+    that shape the statistics: ``leaf`` and its options, ``class_prior``, ``grace_period``,
+    ``adapt``, ``open_world``, the options of the sketches, whether sketches are kept, and whether
+    inheritance is joint. Options of objects are set as in ``set_params(split_test__delta=0.05)``,
+    and ``get_params(deep=False)`` returns what the constructor takes.
+    ``categorical_features`` and ``random_state`` are read at the first row. A lower ``max_bytes``
+    is kept from the next call that learns.
 
     Threads may share a model. Calls that learn run one after another; a call that reads waits for
     them, so it sees the model between two learning calls.
@@ -362,70 +315,43 @@ class MistClassifier(Deciding, Relabelled, StreamScorer, Saveable, BaseEstimator
     _fast_path: FastPath | None = None
     _following_path: FollowingPath | None = None
     _follower: Follower | None = None
+    _checked_options: tuple[dict[str, Any], dict[str, Any]] | None = None
+    """Parameters that were checked last, and the options made of them."""
+    _check_size: Callable[[int, int, int, bool], None] | None = None
+    """How a forest checks that classes and columns fit, while it checks rows with this tree."""
     _labels: Labels
     _order: Array  # number of the user's column at each position of the engine's columns
     _splits: list[Split]
     _state: State
 
+    @naming_the_object
     def __init__(
         self,
-        leaf: str = "mixture",
+        leaf: str | TreeOption = "mixture",
         *,
+        split_test: str | SplitTest = "gap",
         grace_period: int = 200,
-        delta: float = 0.1,
-        tie_threshold: float = 0.05,
-        sketch_size: int = 64,
-        sketch_dtype: str = "float64",
-        inheritance: str | None = "joint",
-        discount: float = 1.0,
-        bound: str = "mcdiarmid",
-        split_test: str = "gap",
-        rows_per_split: int = 500,
-        max_features: float | None = None,
-        union_bound: bool = True,
-        criterion: str = "gini",
-        thresholds: str = "medians",
-        n_thresholds: int = 10,
-        bandwidth: float = 0.2,
-        smoothing: float = 1e-3,
-        variance_prior: float = 1.0,
+        inheritance: str | Inheritance | None = "joint",
         class_prior: str = "balanced",
         decision: Any = None,
-        max_components: int = 16,
         adapt: str | None = "stream",
         open_world: bool = False,
         categorical_features: Any = None,
         max_leaves: int | None = None,
-        max_classes_per_leaf: int | None = None,
+        max_bytes: int | None = None,
         random_state: Any = None,
     ) -> None:
         self.leaf = leaf
-        self.grace_period = grace_period
-        self.delta = delta
-        self.tie_threshold = tie_threshold
-        self.sketch_size = sketch_size
-        self.sketch_dtype = sketch_dtype
-        self.inheritance = inheritance
-        self.discount = discount
-        self.bound = bound
         self.split_test = split_test
-        self.rows_per_split = rows_per_split
-        self.max_features = max_features
-        self.union_bound = union_bound
-        self.criterion = criterion
-        self.thresholds = thresholds
-        self.n_thresholds = n_thresholds
-        self.bandwidth = bandwidth
-        self.smoothing = smoothing
-        self.variance_prior = variance_prior
+        self.grace_period = grace_period
+        self.inheritance = inheritance
         self.class_prior = class_prior
         self.decision = decision
-        self.max_components = max_components
         self.adapt = adapt
         self.open_world = open_world
         self.categorical_features = categorical_features
         self.max_leaves = max_leaves
-        self.max_classes_per_leaf = max_classes_per_leaf
+        self.max_bytes = max_bytes
         self.random_state = random_state
 
     @classmethod
@@ -438,7 +364,8 @@ class MistClassifier(Deciding, Relabelled, StreamScorer, Saveable, BaseEstimator
             MIST-G, with Gaussian naive Bayes at the leaves, or MIST-K, with densities read from
             quantile sketches.
         **options
-            Parameters of the classifier that replace settings of the paper.
+            Settings that replace those of the paper: parameters, and options of their objects by
+            their own names, such as ``delta=0.05``.
 
         Returns
         -------
@@ -448,24 +375,100 @@ class MistClassifier(Deciding, Relabelled, StreamScorer, Saveable, BaseEstimator
         Raises
         ------
         ValueError
-            If `kind` is unknown.
+            If `kind` is unknown, or an option has no effect.
         TypeError
             If the classifier does not have a parameter in `options`.
 
         Examples
         --------
         >>> MistClassifier.paper()
-        MistClassifier(adapt=None, class_prior='counts', discount=0.6,
-                       inheritance='gaussian', leaf='gaussian')
-        >>> MistClassifier.paper("K", discount=1.0).leaf
-        'sketch'
+        MistClassifier(adapt=None, class_prior='counts',
+                       inheritance=Inheritance('gaussian', discount=0.6),
+                       leaf='gaussian')
+        >>> MistClassifier.paper("K", discount=1.0, delta=0.05)
+        MistClassifier(adapt=None, class_prior='counts', inheritance='gaussian',
+                       leaf='sketch', split_test=SplitTest(delta=0.05))
         """
-        if kind not in PAPER_LEAVES:
+        if not isinstance(kind, str) or kind not in PAPER_LEAVES:
             raise ValueError(
                 f"kind={kind!r} is unknown: choose 'G' (Gaussian leaves) or 'K' (sketch leaves), "
                 "the two trees of the paper"
             )
-        return cls(**{**PAPER_SETTINGS, "leaf": PAPER_LEAVES[kind], **options})
+        settings = varied({**PAPER_SETTINGS, "leaf": PAPER_LEAVES[kind]}, options)
+        refuse_without_effect(given_options(options), flat(settings))
+        return cls.from_settings(**settings)
+
+    @classmethod
+    def from_settings(cls, **settings: Any) -> Self:
+        """Build a classifier from settings by their own names, as `settings` returns them.
+
+        Parameters
+        ----------
+        **settings
+            Parameters, and options of their objects by their own names, such as ``delta=0.05``.
+            Options that have no effect with the others are left out.
+
+        Returns
+        -------
+        MistClassifier
+            An unfitted classifier.
+
+        Raises
+        ------
+        TypeError
+            If the classifier does not have a setting.
+
+        Examples
+        --------
+        >>> MistClassifier.from_settings(leaf="sketch", bandwidth=0.5, delta=0.01)
+        MistClassifier(leaf=Sketch(bandwidth=0.5), split_test=SplitTest(delta=0.01))
+        """
+        return cls(**nested(settings))
+
+    def settings(self) -> dict[str, Any]:
+        """Return all settings by their own names, with the values of options that are not given.
+
+        Returns
+        -------
+        dict
+            Parameters, and all options of their objects.
+
+        Examples
+        --------
+        >>> settings = MistClassifier().settings()
+        >>> settings["split_test"], settings["delta"], settings["max_components"]
+        ('gap', 0.1, 16)
+        """
+        return dict(sorted(flat(self.get_params(deep=False)).items()))
+
+    def set_params(self, **params: Any) -> Self:
+        """Change parameters, or options of their objects, as in scikit-learn.
+
+        Parameters
+        ----------
+        **params
+            Parameters, and options of their objects such as ``split_test__delta``. An object is
+            replaced by a changed copy, so that other models with the same object keep theirs.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            If there is no such parameter or option.
+
+        Examples
+        --------
+        >>> MistClassifier().set_params(split_test__delta=0.05, leaf__max_components=4)
+        MistClassifier(leaf=Mixture(max_components=4),
+                       split_test=SplitTest(delta=0.05))
+        """
+        refuse_alone(params, self.get_params(deep=False), change=True)
+        changes = with_nested(self.get_params(deep=False), params)
+        super().set_params(**changes)
+        return self
 
     # --- learning ---------------------------------------------------------------------------
 
@@ -563,28 +566,35 @@ class MistClassifier(Deciding, Relabelled, StreamScorer, Saveable, BaseEstimator
         array([0, 0, 0, 1])
         """
         return self._lock.write(
-            lambda: self._test_then_train(
-                self._validate_batch(X, y, None, sample_weight, predict=True)
-            )
+            lambda: self._test_then_train(self._rows_to_follow(X, y, sample_weight))
         )
 
+    def _rows_to_follow(self, X: Any, y: Any, sample_weight: Any) -> CheckedRows:
+        return self._validate_batch(X, y, None, sample_weight, predict=True)
+
     def _test_then_train(self, batch: CheckedRows) -> Array:
-        codes = np.empty(len(batch.X), dtype=np.int64)
         if self.decision is not None:
-            return self._decide_then_train(batch, codes)
+            return self._proba_then_train(batch)[0]
+        codes = np.empty(len(batch.X), dtype=np.int64)
         self._learn_batch(batch, codes)
+        return self._decode_known(codes)
+
+    def _proba_then_train(self, batch: CheckedRows) -> tuple[Array, Array]:
+        codes, before = np.empty(len(batch.X), dtype=np.int64), self._totals()
+        shares = np.zeros((len(batch.X), len(self.classes_)))
+        self._learn_batch(batch, codes, shares)
+        known, of_stream = (batch.codes, batch.weights), self._predicts_next()
+        shares, totals = self._before_learning(shares, before, *known, of_stream=of_stream)
+        if self.decision is None:
+            return self._decode_known(codes), shares
+        return self.classes_[self._decide(shares, totals)], shares
+
+    def _decode_known(self, codes: Array) -> Array:
+        """Return the labels of class codes; the first label where the code is -1."""
         known = np.flatnonzero(codes >= 0)
         out = np.full(len(codes), self.classes_[0], dtype=self.classes_.dtype)
         out[known] = self._labels.decode(codes[known])
         return out
-
-    def _decide_then_train(self, batch: CheckedRows, codes: Array) -> Array:
-        """Test-then-train with labels that are chosen by ``decision``."""
-        shares, before = np.zeros((len(batch.X), len(self.classes_))), self._totals()
-        self._learn_batch(batch, codes, shares)
-        known = batch.codes, batch.weights
-        of_stream = self._predicts_next()
-        return self.classes_[self._decide_before(shares, before, *known, of_stream=of_stream)]
 
     def learn_many(
         self,
@@ -644,37 +654,10 @@ class MistClassifier(Deciding, Relabelled, StreamScorer, Saveable, BaseEstimator
         )
         return self
 
-    def prequential_many(
-        self,
-        X: Any,
-        y: Any,
-        sample_weight: Any = None,
-        *,
-        indicators: Mapping[Any, Any] | None = None,
-    ) -> Array:
-        """Test-then-train on rows with named columns: `prequential` for the input of `learn_many`.
-
-        Parameters
-        ----------
-        X : data frame or mapping, n rows
-            As for `learn_many`.
-        y : array-like, shape (n,)
-            Labels.
-        sample_weight : array-like, shape (n,), or None
-            Weights from 0 to 2**31; a row of weight 0 is predicted only.
-        indicators : mapping or None, default=None
-            As for `learn_many`.
-
-        Returns
-        -------
-        ndarray, shape (n,)
-            The prediction for every row, made before the row was learnt.
-        """
-        return self._lock.write(
-            lambda: self._test_then_train(
-                self._validate_table(X, y, sample_weight, None, predict=True, indicators=indicators)
-            )
-        )
+    def _table_to_follow(
+        self, X: Any, y: Any, sample_weight: Any, indicators: Mapping[Any, Any] | None
+    ) -> CheckedRows:
+        return self._validate_table(X, y, sample_weight, None, predict=True, indicators=indicators)
 
     def learn_one(self, x: Any, y: Any, sample_weight: float = 1.0) -> Self:
         """Learn one row.
@@ -826,9 +809,14 @@ class MistClassifier(Deciding, Relabelled, StreamScorer, Saveable, BaseEstimator
             if not hasattr(self, "_state"):
                 self._init_like(other)
             check_alike(self, other)
+            self._labels = self._labels.copy()
             codes = codes_in(self._labels, other._labels)
+            n_codes, missing = len(self._labels.ranks), other._state.observed is not None
+            self._check_own_size(n_codes, len(self._order), 0, missing)
         self.classes_ = self._labels.classes
         self._merge_state(other, codes)
+        self._keep_budget(n_codes)
+        give_back(self)
         return self
 
     def _init_like(self, other: Self) -> None:
@@ -842,9 +830,10 @@ class MistClassifier(Deciding, Relabelled, StreamScorer, Saveable, BaseEstimator
     def _merge_state(self, other: Self, codes: Array) -> None:
         """Merge with a checked model; ``codes`` maps its class codes to those of this model."""
         before, n_codes = self._state, len(self._labels.ranks)
+        before.budget = None  # until all is added
         # Assigned even if it is the same object: that ends the fast path for single rows.
         with before.changing():
-            self._state = merged(before, other._state, codes, n_codes, self.inheritance)
+            self._state = merged(before, other._state, codes, n_codes, self._options["inheritance"])
         if self._state is not before:
             self._splits = list(other._splits)
         follower, theirs = self._follower, other._follower
@@ -938,14 +927,47 @@ class MistClassifier(Deciding, Relabelled, StreamScorer, Saveable, BaseEstimator
             if predict and not len(self._labels.ranks) and not learnt.any():
                 raise ValueError("every sample_weight is zero, so there is no class to predict yet")
             declared = check_classes(classes)
+            known = len(self._labels.ranks)
+            if self.max_bytes is not None or self._check_size is not None:
+                self._labels = self._labels.copy()  # a refused call leaves them as they are
             codes = np.full(len(X), -1, dtype=np.int64)
             codes[learnt] = self._labels.take(y[learnt], declared)
+            self._refuse_too_many(X, learnt, indicators)
         self._make_columns(X.shape[1], indicators)
+        self._keep_budget(known)
         if getattr(self, "classes_", None) is not self._labels.classes:
             self.classes_ = self._labels.classes
         if not (predict or learnt.all()):
             X, codes, weights = X[learnt], codes[learnt], weights[learnt]
         return CheckedRows(self._engine_order(X), codes, weights, complete)
+
+    def _refuse_too_many(self, X: Array, learnt: Array, indicators: Mapping[Any, Any]) -> None:
+        """Refuse rows with more classes or columns than fit into the memory budget."""
+        check = self._check_size
+        if check is None and self.max_bytes is None:
+            return
+        n_binary = len(self._siblings(indicators))
+        missing = first_missing(X, 0) >= 0 and first_missing(X[learnt], 0) >= 0
+        sizes = len(self._labels.ranks), X.shape[1], n_binary, bool(missing)
+        (self._check_own_size if check is None else check)(*sizes)
+
+    def _check_own_size(self, n_classes: int, n_columns: int, n_binary: int, missing: bool) -> None:
+        """Refuse a size into which not even the least tree fits; see `least_bytes_of`."""
+        if self.max_bytes is None or (hasattr(self, "_state") and self._state.began is not None):
+            return
+        needed = least_bytes_of(self, n_classes, n_columns, n_binary, missing=missing)
+        if needed > self.max_bytes:
+            raise too_small(int(self.max_bytes), n_classes, n_columns, needed, "a tree")
+
+    def _keep_budget(self, known: int) -> None:
+        """Take over the memory budget, before a call with which classes may come after known ones.
+
+        A tree of a forest that has a budget is given its own by the forest.
+        """
+        if self._check_size is None:
+            most = None if self.max_bytes is None else int(self.max_bytes)
+            limit = None if most is None else lambda n_codes: most
+            keep_budget(self, limit, most, known)
 
     def _learn_batch(
         self,
@@ -960,6 +982,7 @@ class MistClassifier(Deciding, Relabelled, StreamScorer, Saveable, BaseEstimator
         its own.
         """
         follower = self._follower
+        give_back(self)
         if follower is None:
             self._learn_rows(batch, out, shares, guesses)
         elif self._state.began is not None:
@@ -971,32 +994,41 @@ class MistClassifier(Deciding, Relabelled, StreamScorer, Saveable, BaseEstimator
             while group := list(islice(parts, _PARTS_AT_ONCE)):
                 # Ctrl-C waits, so that tree and follower have learnt the same rows.
                 with uninterrupted():
-                    for rows in group:
-                        given = (out, shares, guesses)
-                        part = [None if array is None else array[rows] for array in given]
-                        self._learn_following(follower, batch.part(rows), *part)
+                    self._learn_following(follower, batch, group, out, shares, guesses)
 
     def _learn_following(
         self,
         follower: Follower,
-        part: CheckedRows,
+        batch: CheckedRows,
+        parts: Sequence[slice],
         out: Array | None,
         answers: Array | None,
         guesses: Array | None,
     ) -> None:
-        """Learn rows up to the next look for changes."""
-        X, codes, weights, _ = part
-        framed = part._replace(X=follower.without_shift(X))
+        """Learn parts of a batch that follow each other, each up to the next look for changes."""
+        first, end = parts[0].start, parts[-1].stop
+        batch = batch.part(slice(first, end))
+        out, answers, guesses = (
+            None if array is None else array[first:end] for array in (out, answers, guesses)
+        )
         expectation, ranks = follower.expectation, self._labels.ranks
-        if expectation is None:
-            self._learn_rows(framed, out, answers, guesses)
-        else:
-            asked = expectation.asked(weights, out is not None)
-            shares = np.zeros((len(X), len(self.classes_)))
-            of_tree = np.empty(len(X), np.int64)
-            self._learn_rows(framed, of_tree, shares, expectation.guesses(X, asked))
-            expectation.learn(X, codes, weights, asked, ranks, shares[None], out, answers)
-        follower.look(self._state, framed.X, codes, weights, self._splits)
+        of_tree = (out, answers, guesses)
+        if expectation is not None:
+            asked = expectation.asked(batch.weights, out is not None)
+            shares = np.zeros((len(batch.X), len(self.classes_)))
+            guesses = expectation.guesses(batch.X, asked)
+            of_tree = np.empty(len(batch.X), np.int64), shares, guesses
+        for part in parts:
+            at = slice(part.start - first, part.stop - first)
+            rows = batch.part(at)
+            framed = rows._replace(X=follower.without_shift(rows.X))
+            self._learn_rows(framed, *(None if array is None else array[at] for array in of_tree))
+            follower.look(self._state, framed.X, *rows[1:3], self._splits)
+            give_back(self)
+        if expectation is not None:
+            # No change of the tree depends on it, so it follows all parts at once.
+            given = *batch[:3], asked, ranks, shares[None], out, answers
+            expectation.learn(*given, balanced=self._is_balanced())
 
     def _learn_rows(
         self,
@@ -1006,14 +1038,25 @@ class MistClassifier(Deciding, Relabelled, StreamScorer, Saveable, BaseEstimator
         guesses: Array | None = None,
     ) -> None:
         """Learn a batch with the tree alone; ``guesses`` as for `mist.engine.row_loops.run`."""
-        ranks = self._labels.ranks
-        self._logging_splits(
-            lambda made: learn(self._state, self._rule, *batch, ranks, out, shares, guesses, made)
-        )
+        state, ranks = self._state, self._labels.ranks
+        whole = slice(0, len(batch.X))
+        parts = [whole] if state.budget is None else state.budget.parts(state, batch.codes)
+
+        def learn_it(made: list[Split]) -> None:
+            for part in parts:
+                rows = batch if part == whole else batch.part(part)
+                mine, theirs, guessed = (
+                    None if each is None else each[part] for each in (out, shares, guesses)
+                )
+                learn(state, self._rule, *rows, ranks, mine, theirs, guessed, made)
+
+        self._logging_splits(learn_it)
 
     def _logging_splits(self, grow: Callable[[list[Split]], _Grown]) -> _Grown:
         """Append the splits that `grow` makes to the log, even if it is interrupted."""
         made: list[Split] = []
+        if self._state.budget is not None:
+            self._state.budget.logs = (self._splits, made)
         try:
             return grow(made)
         finally:
@@ -1039,65 +1082,83 @@ class MistClassifier(Deciding, Relabelled, StreamScorer, Saveable, BaseEstimator
         if self._follows():
             predicts = self.adapt == "stream"
             # Densities from sketches fall while a sketch fills, where values are tied.
-            watches = self.leaf != "sketch"
+            watches = self._leaf_name != "sketch"
             self._follower = Follower(n_numeric, len(order), predicts=predicts, watches=watches)
+
+    @property
+    def _leaf_name(self) -> Any:
+        """Name of the leaf, which may be given as an object."""
+        return flattened({"leaf": self.leaf})["leaf"]
 
     def _follows(self) -> bool:
         """Whether the model looks for changes or predicts from labels."""
-        return self.adapt == "stream" or (self.adapt == "classes" and self.leaf != "majority")
+        return self.adapt == "stream" or (self.adapt == "classes" and self._leaf_name != "majority")
 
     def _new_state(self, n_features: int, n_numeric: int, seed: int) -> State:
-        limit, kind = self.max_classes_per_leaf, leaf_model(self.leaf, n_numeric)
+        given = self._options
+        limit, kind = given["max_classes_per_leaf"], leaf_model(given["leaf"], n_numeric)
         options = Options(
             seed=seed,
             n_numeric=n_numeric,
-            grace_period=int(self.grace_period),
+            grace_period=int(given["grace_period"]),
             sketched_classes=_NO_LIMIT if limit is None else int(limit),
-            bandwidth=float(self.bandwidth),
-            smoothing=float(self.smoothing),
-            variance_prior=float(self.variance_prior),
-            balanced=self.class_prior == "balanced",
-            products=self.inheritance == "joint" and kind.uses_products,
-            max_components=int(self.max_components),
-            single=self.sketch_dtype == "float32",
-            claim=CLAIM if self.class_prior == "balanced" else 0.0,
+            bandwidth=float(given["bandwidth"]),
+            smoothing=float(given["smoothing"]),
+            variance_prior=float(given["variance_prior"]),
+            balanced=given["class_prior"] == "balanced",
+            products=given["inheritance"] == "joint" and kind.uses_products,
+            max_components=int(given["max_components"]),
+            single=given["sketch_dtype"] == "float32",
+            claim=CLAIM if given["class_prior"] == "balanced" else 0.0,
         )
         self._check_width(kind, n_numeric)
         state = new_state(n_features, options, self._sketch_size(), kind)
-        if self.open_world or (self.adapt is not None and self.leaf != "majority"):
+        if self.open_world or (self.adapt is not None and given["leaf"] != "majority"):
             state.conformity = new_conformity()
         return state
 
     def _check_width(self, kind: LeafModel, n_numeric: int) -> None:
         """Refuse more numeric columns than the leaf model takes."""
-        most = kind.most_columns
+        most, given = kind.most_columns, self._options
         if most is not None and n_numeric > most:
             raise ValueError(
-                f"leaf={self.leaf!r} takes at most {most} numeric "
+                f"leaf={given['leaf']!r} takes at most {most} numeric "
                 f"columns, got {n_numeric}: use leaf='gaussian' "
                 "(command line: --model mist-g), or fewer columns"
             )
-        if self.inheritance == "joint" and kind.uses_products and n_numeric > MOST_PAIRED:
+        if given["inheritance"] == "joint" and kind.uses_products and n_numeric > MOST_PAIRED:
             raise ValueError(
-                f"inheritance='joint' with leaf={self.leaf!r} takes "
+                f"inheritance='joint' with leaf={given['leaf']!r} takes "
                 f"at most {MOST_PAIRED} numeric columns, got {n_numeric}: use leaf='mixture', "
                 "inheritance='gaussian', or fewer columns"
             )
 
     def _sketch_size(self) -> int | None:
-        return None if self.thresholds == "gaussian" else int(self.sketch_size)
+        given = self._options
+        return None if given["thresholds"] == "gaussian" else int(given["sketch_size"])
 
     def _check_rule(self) -> None:
         """Check all options if one of them has changed, and make the split rule from them."""
         check_decision(self.decision)
-        given = {name: vars(self)[name] for name in _OPTIONS}
+        check_max_bytes(self.max_bytes)
+        if self.max_bytes is not None:
+            refuse_candidate_splits(self.split_test)
+        parameters = {name: vars(self)[name] for name in _PARAMETERS}
         before = getattr(self, "_options", None)
+        checked = self._checked_options
+        # `fit` replaces the options by those of another model.
+        if checked is not None and checked[1] is before and checked[0] == parameters:
+            return
+        settings = flat(parameters)
+        refuse_without_effect(given_options(parameters), settings)
+        given = {name: settings[name] for name in _OPTIONS}
         if given != before:
             check_options(given)
             if before is not None:
                 check_change(before, given)
             self._options = given
-            self._rule = SplitRule(**{name: given[name] for name in SplitRule._fields})
+            self._rule = _rule_of(given)
+        self.__dict__["_checked_options"] = (parameters, self._options)  # keeps the fast path
 
     def _engine_order(self, X: Array) -> Array:
         """Rows with their columns in the engine's order."""
@@ -1834,14 +1895,26 @@ class MistClassifier(Deciding, Relabelled, StreamScorer, Saveable, BaseEstimator
         super().__setstate__(state)
         # Models pickled before the option existed do not have it.
         self.__dict__.setdefault("adapt", None)
+        self.__dict__.setdefault("max_bytes", None)
         if "_options" in state and "adapt" not in state["_options"]:
             # Learnt before the option existed.
             self._options = {**self._options, "adapt": None}
+        if "_options" in state and canonical(self._options) != self._options:
+            # Learnt when options without effect were allowed.
+            self._options = canonical(self._options)
+            self._rule = _rule_of(self._options)
         if hasattr(self, "_state"):
             # joblib may pass read-only memory.
             self._state = writable(self._state)
         if self._follower is not None:
             self._follower.make_writable()
+
+    def _parameters_in_file(self) -> dict[str, Any]:
+        return self.settings()
+
+    @classmethod
+    def _parameters_from_file(cls, settings: dict[str, Any]) -> dict[str, Any]:
+        return nested(settings)
 
     def _check_loaded(self) -> None:
         from mist.persistence.validate import check_classifier
@@ -1852,5 +1925,5 @@ class MistClassifier(Deciding, Relabelled, StreamScorer, Saveable, BaseEstimator
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         tags.input_tags.sparse = True
-        tags.classifier_tags.poor_score = self.leaf == "majority"
+        tags.classifier_tags.poor_score = self._leaf_name == "majority"
         return tags

@@ -1,7 +1,8 @@
 """Command-line interface ``mist``: the options of its subcommands.
 
-The work of a subcommand is in :mod:`mist.commands`, which is imported when the subcommand runs, so
-that ``--help`` is fast. `_SIBLINGS` are in a package of their own, found by entry points.
+The work of a subcommand is in :mod:`mist.commands`, whose modules are imported when the subcommand
+runs, so that ``--help`` is fast. Subcommands with many options take them as a dataclass.
+`_SIBLINGS` are in a package of their own, found by entry points.
 """
 
 from __future__ import annotations
@@ -10,7 +11,6 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -18,6 +18,9 @@ import typer
 
 from mist import plugins
 from mist._version import __version__
+from mist.commands.declared import HeaderOption, SeparatorOption, taking
+from mist.commands.run_options import PredictOptions, RunOptions
+from mist.commands.serve_options import ServeOptions
 from mist.texts import printable
 
 __all__ = ["app", "main", "tidy_errors"]
@@ -26,11 +29,6 @@ _SIBLINGS = {
     "bench": "Compare methods over data sets and seeds; write tables, plots and a report.",
     "paper": "Run the paper's tables, figures and theorems again, next to what is printed.",
 }
-_MODELS = (
-    "mist; mist-g and mist-k, the paper's trees; mist-features, with a discriminant on random "
-    "features; mist-forest, ten trees; mist-forest-features, both. mist-tree-bench adds others."
-)
-
 _WRONG = 2
 _INTERRUPTED = 130
 _NO_READER = 141
@@ -44,58 +42,19 @@ app = typer.Typer(
 )
 data_app = typer.Typer(help="List, fetch and describe data sets.", no_args_is_help=True)
 app.add_typer(data_app, name="data")
+versions_app = typer.Typer(
+    help="List, compare, tag and go back to the versions of a model.", no_args_is_help=True
+)
+app.add_typer(versions_app, name="versions")
 
-
-class Order(StrEnum):
-    """Order in which the rows of a file are learnt."""
-
-    FILE = "file"
-    CLASS_INCREMENTAL = "class-incremental"
-
-
-class Format(StrEnum):
-    """Format of a file or a pipe."""
-
-    CSV = "csv"
-    TSV = "tsv"
-    JSONL = "jsonl"
-    ARFF = "arff"
-    PARQUET = "parquet"
-    NPZ = "npz"
-
-
-class Unlabelled(StrEnum):
-    """Treatment of rows without a label."""
-
-    PREDICT = "predict"
-    ERROR = "error"
-
-
-_FormatOption = Annotated[
-    Format | None,
-    typer.Option(
-        help="Format of the files.  (default: from the end of their names, or start of a pipe)",
+_StoreFolder = Annotated[
+    Path,
+    typer.Argument(
+        help="Folder of `mist run --store`, or the folder MODEL.state of `mist serve`.",
         show_default=False,
     ),
 ]
-
-_HeaderOption = Annotated[
-    bool | None,
-    typer.Option(
-        "--header/--no-header",
-        help="Whether the first row has the names; without names columns are 0, 1, ...  "
-        "(default: it has, and is refused if it looks like data)",
-        show_default=False,
-    ),
-]
-_SeparatorOption = Annotated[
-    str | None,
-    typer.Option(
-        help="Between the cells of a line: a character, or comma, semicolon, tab or space (any "
-        "run of spaces and tabs).  (default: found in the first lines)",
-        show_default=False,
-    ),
-]
+_WhichVersion = Annotated[str, typer.Argument(help="Number or tag.", show_default=False)]
 
 
 def main() -> None:
@@ -160,198 +119,23 @@ def demo(
 
 
 @app.command()
-def run(
-    files: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="FILE...",
-            help="CSV, TSV, JSON lines, ARFF, Parquet or NPZ; text files also as .gz or .zst. "
-            "Several files, a pattern such as 'logs/*.csv.gz' or a folder of Parquet files form "
-            "one table. `-` is standard input, kafka://HOST:PORT/TOPIC is a Kafka topic.",
-            show_default=False,
-        ),
-    ],
-    target: Annotated[
-        str | None,
-        typer.Option(
-            help="Column with the labels: its name, or its position from 0 (-1: the last). "
-            "For an NPZ file the name of the array, by default 'y'.",
-            show_default=False,
-        ),
-    ] = None,
-    order: Annotated[
-        Order, typer.Option(help="Order of rows; class-incremental reads the file into memory.")
-    ] = Order.FILE,
-    model: Annotated[
-        list[str] | None,
-        typer.Option(
-            help=f"Model to run, repeatable: {_MODELS}  (default: mist)", show_default=False
-        ),
-    ] = None,
-    predictions: Annotated[
-        Path | None,
-        typer.Option(help="CSV file for the predictions of all rows.", show_default=False),
-    ] = None,
-    events: Annotated[
-        Path | None,
-        typer.Option(
-            help="JSON lines file for the changes found in the stream: classes that moved, and "
-            "shifts of all classes.",
-            show_default=False,
-        ),
-    ] = None,
-    report: Annotated[Path, typer.Option(help="HTML file to write.")] = Path("mist-run.html"),
-    limit: Annotated[
-        int | None, typer.Option(min=1, help="Stop after this many rows.", show_default=False)
-    ] = None,
-    chunk_rows: Annotated[int, typer.Option(min=1, help="Rows read at a time.")] = 10_000,
-    header: _HeaderOption = None,
-    separator: _SeparatorOption = None,
-    text: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="COLUMN",
-            help="Treat a column of numbers as text (categories); repeatable.",
-            show_default=False,
-        ),
-    ] = None,
-    ignore: Annotated[
-        list[str] | None,
-        typer.Option(metavar="COLUMN", help="Leave out a column; repeatable.", show_default=False),
-    ] = None,
-    hash: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="COLUMN",
-            help="Divide the texts of a column into 64 groups by their hash, a 0/1 column each; "
-            "repeatable.",
-            show_default=False,
-        ),
-    ] = None,
-    missing: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="WORD",
-            help="A word that means a missing value, repeatable; replaces the default words. Empty "
-            "cells are always missing.  (default: ? - NA N/A n/a #N/A NaN nan null NULL)",
-            show_default=False,
-        ),
-    ] = None,
-    rename: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="OLD=NEW",
-            help="Read a label as another one, such as a word typed wrong; repeatable. Classes of "
-            "a checkpoint are joined so, too.",
-            show_default=False,
-        ),
-    ] = None,
-    decimal: Annotated[
-        str | None,
-        typer.Option(
-            metavar="MARK",
-            help="Decimal mark, . or ,  (default: found in the first rows of each column)",
-            show_default=False,
-        ),
-    ] = None,
-    format: _FormatOption = None,
-    unlabelled: Annotated[
-        Unlabelled | None,
-        typer.Option(
-            help="Rows without a label: predict them without learning, or stop with an error.  "
-            "(default: predict in a stream, error in files)",
-            show_default=False,
-        ),
-    ] = None,
-    save: Annotated[
-        Path | None,
-        typer.Option(help="File for the trained model, for `mist predict`.", show_default=False),
-    ] = None,
-    checkpoint: Annotated[
-        Path | None,
-        typer.Option(
-            help="File for progress: after a stop the same command continues from it.",
-            show_default=False,
-        ),
-    ] = None,
-    every: Annotated[int, typer.Option(min=1, help="Rows between two checkpoints.")] = 100_000,
-    skip_learnt: Annotated[
-        bool,
-        typer.Option(
-            "--skip-learnt",
-            help="The pipe starts again from its first row: skip rows the checkpoint has learnt.",
-        ),
-    ] = False,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the split, order and models.")] = 42,
-) -> None:
+@taking(RunOptions)
+def run(options: RunOptions) -> None:
     """Predict, then learn each row of a table or a stream, in one pass and in bounded memory."""
     with tidy_errors():
-        from mist.commands.run import RunOptions
         from mist.commands.run import run as run_file
 
-        run_file(
-            RunOptions(
-                files=files,
-                target=target,
-                order=order.value,
-                models=model or ["mist"],
-                chunk_rows=chunk_rows,
-                limit=limit,
-                header=header,
-                separator=separator,
-                text_columns=text or [],
-                ignore=ignore or [],
-                missing=missing or None,
-                decimal=decimal,
-                hashed=hash or [],
-                renames=rename or [],
-                kind=None if format is None else format.value,
-                unlabelled=None if unlabelled is None else unlabelled.value,
-                predictions=predictions,
-                events=events,
-                report=report,
-                save=save,
-                checkpoint=checkpoint,
-                every=every,
-                skip_learnt=skip_learnt,
-                seed=seed,
-            )
-        )
+        run_file(options)
 
 
 @app.command()
-def predict(
-    model: Annotated[
-        Path, typer.Argument(help="Model file from `mist run --save`.", show_default=False)
-    ],
-    files: Annotated[
-        list[str], typer.Argument(metavar="FILE...", help="As for `mist run`.", show_default=False)
-    ],
-    out: Annotated[
-        Path | None,
-        typer.Option(help="CSV file to write; default: standard output.", show_default=False),
-    ] = None,
-    format: _FormatOption = None,
-    chunk_rows: Annotated[int, typer.Option(min=1, help="Rows read at a time.")] = 10_000,
-    header: _HeaderOption = None,
-    separator: _SeparatorOption = None,
-) -> None:
-    """Predict rows with a saved model: the most probable class and its probability."""
+@taking(PredictOptions)
+def predict(options: PredictOptions) -> None:
+    """Predict rows with a saved model: a label by its decision rule, and its probability."""
     with tidy_errors():
-        from mist.commands.predict import PredictOptions
         from mist.commands.predict import predict as predict_files
 
-        predict_files(
-            PredictOptions(
-                model=model,
-                files=files,
-                out=out,
-                header=header,
-                separator=separator,
-                kind=None if format is None else format.value,
-                chunk_rows=chunk_rows,
-            )
-        )
+        predict_files(options)
 
 
 @app.command()
@@ -391,8 +175,8 @@ def explain(
         int,
         typer.Option(min=1, help="Line of the row in the CSV file; line 1 often has the names."),
     ] = 2,
-    header: _HeaderOption = None,
-    separator: _SeparatorOption = None,
+    header: HeaderOption = None,
+    separator: SeparatorOption = None,
     top: Annotated[int, typer.Option(min=1, help="Most probable classes to compare.")] = 3,
 ) -> None:
     """Explain the prediction of a saved model for one row."""
@@ -436,6 +220,32 @@ def relabel(
         relabel_file(model, out, rename or [], drop or [])
 
 
+@app.command()
+@taking(ServeOptions)
+def serve(options: ServeOptions) -> None:
+    """Serve a model over HTTP: it predicts, learns while it does so, and watches its stream."""
+    with tidy_errors():
+        from mist.commands.serve import serve as serve_model
+
+        serve_model(options)
+
+
+@app.command()
+def watch(
+    events: Annotated[
+        Path, typer.Argument(help="File of `mist serve --events`.", show_default=False)
+    ],
+    follow: Annotated[
+        bool, typer.Option("--follow", help="Draw it again as it grows, until Ctrl-C.")
+    ] = False,
+) -> None:
+    """Draw the figures and events of a server in the terminal."""
+    with tidy_errors():
+        from mist.commands.watch import watch as watch_file
+
+        watch_file(events, follow=follow)
+
+
 @data_app.command("list")
 def data_list() -> None:
     """List all data sets and their locations."""
@@ -465,6 +275,53 @@ def data_info(name: Annotated[str, typer.Argument(help="Data set.", show_default
         from mist.commands.data import info
 
         info(name)
+
+
+@versions_app.command("list")
+def versions_list(folder: _StoreFolder) -> None:
+    """List the versions."""
+    with tidy_errors():
+        from mist.commands.versions import list_versions
+
+        list_versions(folder)
+
+
+@versions_app.command("diff")
+def versions_diff(
+    folder: _StoreFolder,
+    old: _WhichVersion,
+    new: Annotated[
+        str | None,
+        typer.Argument(help="Number or tag; default: the current version.", show_default=False),
+    ] = None,
+) -> None:
+    """Compare two versions: classes, rows, leaves, size and accuracy."""
+    with tidy_errors():
+        from mist.commands.versions import compare_versions
+
+        compare_versions(folder, old, new)
+
+
+@versions_app.command("rollback")
+def versions_rollback(folder: _StoreFolder, version: _WhichVersion) -> None:
+    """Make an earlier version the current one; later ones stay."""
+    with tidy_errors():
+        from mist.commands.versions import roll_back
+
+        roll_back(folder, version)
+
+
+@versions_app.command("tag")
+def versions_tag(
+    folder: _StoreFolder,
+    version: _WhichVersion,
+    name: Annotated[str, typer.Argument(help="The tag.", show_default=False)],
+) -> None:
+    """Give a version a tag: it is never removed then."""
+    with tidy_errors():
+        from mist.commands.versions import tag_version
+
+        tag_version(folder, version, name)
 
 
 def _add_sibling(name: str, text: str) -> None:

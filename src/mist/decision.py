@@ -1,4 +1,4 @@
-"""The label that is predicted, given the probabilities of the classes."""
+"""The label that is predicted, given the probabilities of the classes; both before learning."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ import numpy as np
 
 from mist.adaptation.calibration import calibrated
 from mist.labels import Labels
-from mist.rows import Array
+from mist.locking import ReadWriteLock
+from mist.rows import Array, CheckedRows
 
 __all__ = ["Deciding", "check_decision", "decide", "running_totals"]
 
@@ -134,6 +135,124 @@ class Deciding:
     decision: Any
     classes_: Array
     _labels: Labels
+    _lock: ReadWriteLock
+
+    def prequential_many(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        indicators: Mapping[Any, Any] | None = None,
+    ) -> Array:
+        """Test-then-train on rows with named columns: `prequential` for the input of `learn_many`.
+
+        Parameters
+        ----------
+        X : data frame or mapping, n rows
+            As for `learn_many`.
+        y : array-like, shape (n,)
+            Labels.
+        sample_weight : array-like, shape (n,), or None
+            Weights from 0 to 2**31; a row of weight 0 is predicted only.
+        indicators : mapping or None, default=None
+            As for `learn_many`.
+
+        Returns
+        -------
+        ndarray, shape (n,)
+            The prediction for every row, made before the row was learnt.
+        """
+        return self._lock.write(
+            lambda: self._test_then_train(self._table_to_follow(X, y, sample_weight, indicators))
+        )
+
+    def prequential_proba(self, X: Any, y: Any, sample_weight: Any = None) -> tuple[Array, Array]:
+        """Test-then-train with probabilities: `prequential`, and how sure each prediction was.
+
+        Parameters
+        ----------
+        X : array-like or data frame, shape (n, d)
+            Numbers; NaN is missing.
+        y : array-like, shape (n,)
+            Labels.
+        sample_weight : array-like, shape (n,), or None
+            Weights from 0 to 2**31; a row of weight 0 is predicted only.
+
+        Returns
+        -------
+        labels : ndarray, shape (n,)
+            As `prequential` returns them.
+        shares : ndarray of float64, shape (n, n_classes)
+            The probability of every class for each row before the row was learnt, as it comes next
+            in the stream. Columns follow ``classes_`` after the call. Rows sum to 1; rows before
+            the first learnt one are 0. A probability below 1e-5 may be 0.
+
+        Raises
+        ------
+        ValueError
+            As for `fit`. The model is then unchanged.
+
+        Examples
+        --------
+        >>> from mist import MistClassifier
+        >>> X, y = [[0.0], [9.0], [0.1], [9.1]], [0, 1, 0, 1]
+        >>> labels, shares = MistClassifier("gaussian").prequential_proba(X, y)
+        >>> labels.tolist(), shares[:2].tolist()
+        ([0, 0, 0, 1], [[0.0, 0.0], [1.0, 0.0]])
+        """
+        return self._lock.write(
+            lambda: self._proba_then_train(self._rows_to_follow(X, y, sample_weight))
+        )
+
+    def prequential_proba_many(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        indicators: Mapping[Any, Any] | None = None,
+    ) -> tuple[Array, Array]:
+        """`prequential_proba` on rows with named columns, for the input of `learn_many`.
+
+        Parameters
+        ----------
+        X : data frame or mapping, n rows
+            As for `learn_many`.
+        y : array-like, shape (n,)
+            Labels.
+        sample_weight : array-like, shape (n,), or None
+            Weights from 0 to 2**31; a row of weight 0 is predicted only.
+        indicators : mapping or None, default=None
+            As for `learn_many`.
+
+        Returns
+        -------
+        labels : ndarray, shape (n,)
+        shares : ndarray of float64, shape (n, n_classes)
+            As for `prequential_proba`.
+        """
+        return self._lock.write(
+            lambda: self._proba_then_train(self._table_to_follow(X, y, sample_weight, indicators))
+        )
+
+    def _rows_to_follow(self, X: Any, y: Any, sample_weight: Any) -> CheckedRows:
+        """Validate rows that are predicted and learnt."""
+        raise NotImplementedError
+
+    def _table_to_follow(
+        self, X: Any, y: Any, sample_weight: Any, indicators: Mapping[Any, Any] | None
+    ) -> CheckedRows:
+        """Validate rows with named columns that are predicted and learnt."""
+        raise NotImplementedError
+
+    def _test_then_train(self, batch: CheckedRows) -> Array:
+        """Predict and learn validated rows; returns as `prequential` does."""
+        raise NotImplementedError
+
+    def _proba_then_train(self, batch: CheckedRows) -> tuple[Array, Array]:
+        """Predict and learn validated rows; returns as `prequential_proba` does."""
+        raise NotImplementedError
 
     def _is_balanced(self) -> bool:
         """Whether its probabilities are those of classes that are equally frequent."""
@@ -165,10 +284,10 @@ class Deciding:
         """Return the place in ``classes_`` that ``decision`` chooses for each row."""
         return decide(shares, self.decision, totals, self.classes_)
 
-    def _decide_before(
+    def _before_learning(
         self, shares: Array, before: Array, codes: Array, weights: Array, *, of_stream: bool
-    ) -> Array:
-        """Decide for rows that were learnt since, each with what was known before it.
+    ) -> tuple[Array, Array]:
+        """Return probabilities of rows that were learnt since, each with what was known before it.
 
         Parameters
         ----------
@@ -180,6 +299,13 @@ class Deciding:
             Class codes and weights of the rows.
         of_stream : bool
             Whether the probabilities are those of the stream.
+
+        Returns
+        -------
+        shares : ndarray of float64, shape (n, n_classes)
+            Probabilities of the stream.
+        totals : ndarray of float64, shape (n, n_classes)
+            Weight of the rows of each class before each row.
         """
         totals = running_totals(before, self._labels.ranks[codes], weights)
-        return self._decide(shares if of_stream else self._calibrated(shares, totals), totals)
+        return (shares if of_stream else self._calibrated(shares, totals)), totals

@@ -11,7 +11,7 @@ from sklearn.base import ClassifierMixin
 
 from mist.locking import Lockable
 
-__all__ = ["Saveable", "StreamScorer", "size_of", "take_over", "without_trace"]
+__all__ = ["Saveable", "StreamScorer", "settings_of", "size_of", "take_over", "without_trace"]
 
 
 class Saveable(Lockable):
@@ -100,6 +100,36 @@ def take_over(estimator: Any, fresh: Any, learnt: Sequence[str]) -> None:
         estimator.__dict__.pop(name, None)
         if name in vars(fresh):
             setattr(estimator, name, vars(fresh)[name])
+
+
+def settings_of(model: Any, *, deep: bool = True) -> dict[str, Any]:
+    """Return the settings of a model by name: the flat ones of a tree, the parameters of others.
+
+    Parameters
+    ----------
+    model : object
+        An estimator in the sense of scikit-learn.
+    deep : bool, default=True
+        Whether the settings of the models in it are added, as in ``estimator__delta``.
+
+    Returns
+    -------
+    dict
+
+    Examples
+    --------
+    >>> from mist import MistClassifier, MistForest
+    >>> settings_of(MistForest(MistClassifier("sketch")))["estimator__bandwidth"]
+    0.2
+    """
+    if hasattr(model, "settings"):
+        return dict(model.settings())
+    out = {}
+    for name, value in model.get_params(deep=False).items():
+        if deep and hasattr(value, "get_params") and not isinstance(value, type):
+            out.update({f"{name}__{inner}": each for inner, each in settings_of(value).items()})
+        out[name] = value
+    return out
 
 
 def size_of(model: Any) -> str:

@@ -204,7 +204,7 @@ class FastPath:
         if row is None or not self.plain.holds:
             return UNKNOWN
         handle, path = self.state._handle, self.answering
-        if handle is None or handle.layout is not path.layout:
+        if handle is None or handle.layout is not path.layout or path.call is None:
             return UNKNOWN
         code = path.call(path.context.address, handle.address, row)
         return UNKNOWN if code == UNSURE else self.plain.labels[code]

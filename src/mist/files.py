@@ -11,7 +11,20 @@ from pathlib import Path
 from typing import BinaryIO
 from uuid import uuid4
 
-__all__ = ["naming", "replacing", "write_text"]
+__all__ = ["naming", "replacing", "write_all", "write_text"]
+
+
+def write_all(file: int, data: bytes) -> None:
+    """Write all bytes to a file descriptor: one call of the system may write only a part.
+
+    Raises
+    ------
+    OSError
+        If they cannot be written; then a part of them may be in the file.
+    """
+    left = memoryview(data)
+    while left:
+        left = left[os.write(file, left) :]
 
 
 @contextmanager

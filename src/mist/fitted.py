@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Protocol
 
+from mist.adaptation.follower import Follower
 from mist.engine.growth import Split, SplitRule
 from mist.engine.state import State
 from mist.labels import Labels
@@ -19,6 +20,7 @@ class FittedTree(Protocol):
 
     classes_: Array
     n_features_in_: int
+    _follower: Follower | None
     _labels: Labels
     _options: dict[str, Any]
     _order: Array
@@ -42,6 +44,8 @@ class FittedTree(Protocol):
     def _fitted(self) -> State: ...
 
     def _has_names(self) -> bool: ...
+
+    def _sketch_size(self) -> int | None: ...
 
     def _names(self) -> list[Any]: ...
 

@@ -49,7 +49,7 @@ class FollowingPath:
         self.plain = PlainRows(model)
         self.checked = checked and model._rule.split_test != "eprocess"
         self.state, self.rule, self.follower = model._state, model._rule, follower
-        self.log = model._splits
+        self.log, self.balanced = model._splits, bool(model._state.options.balanced)
         n_labels = len(model.classes_)
         # Scratch arrays of `learn`, which one thread runs at a time.
         self.row, self.weights = np.empty((1, self.plain.n)), np.empty(1)
@@ -99,10 +99,11 @@ class FollowingPath:
             follow_up(state, self.rule, reason, detail, splits)
         if expectation is not None:
             self.answers[:] = 0.0
-            expectation.learn(
-                self.row, *known, self.asked, ranks, self.shares, self.out, self.answers
-            )
+            given = self.row, *known, self.asked, ranks, self.shares, self.out, self.answers
+            expectation.learn(*given, balanced=self.balanced)
         follower.look(state, X, *known, self.log, splits)
+        if state.budget is not None:
+            state.budget.make_room(state)
         return True
 
     def predict(self, x: Any) -> Any:

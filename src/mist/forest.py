@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from copy import deepcopy
 from numbers import Integral, Real
 from operator import methodcaller
 from types import MappingProxyType
@@ -18,14 +19,22 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from mist.adaptation.changes import Change, agreed
 from mist.adaptation.expectation import Expectation
 from mist.adaptation.next_label import PREDICT
-from mist.classifier import CheckedRows, MistClassifier
+from mist.classifier import MistClassifier
 from mist.decision import Deciding, check_decision
 from mist.engine.arrays import without_entry
 from mist.engine.random import TREES, draw, resample
 from mist.estimator import Saveable, StreamScorer, size_of, take_over, without_trace
+from mist.flat_settings import as_object, shortened
 from mist.inspection.importances import mean_importances
 from mist.labels import Labels
 from mist.locking import uninterrupted
+from mist.memory_budget import (
+    give_back,
+    keep_budget,
+    least_bytes_of,
+    refuse_candidate_splits,
+    too_small,
+)
 from mist.merge_checks import check_alike, check_partner, codes_in
 from mist.onehot import siblings_of
 from mist.options import changed_too_late, seed_of
@@ -33,7 +42,7 @@ from mist.pooling import blend, mean_posterior
 from mist.random_feature_head import RandomFeatureHead
 from mist.relabelling import LearntTree, MovedCodes, Relabelled
 from mist.restarted_trees import LIFETIMES, RestartedTrees
-from mist.rows import Array, check_rows, inside
+from mist.rows import Array, CheckedRows, check_rows, inside
 from mist.settings import FOREST_TREE
 from mist.threads import in_threads
 
@@ -42,6 +51,10 @@ __all__ = ["MistForest"]
 _Answer = TypeVar("_Answer")
 
 _MOST_ROWS = 4096
+_RESTARTED = 8
+"""The part of the memory budget that small trees for the next row have, all together."""
+_OF_ONE_RESTARTED = _RESTARTED * 2 * len(LIFETIMES)
+"""The part that one of them has."""
 _MOST_SHARES = 2**22
 """Most class probabilities of single trees that are in memory at a time: 32 MB."""
 
@@ -60,8 +73,8 @@ class MistForest(Deciding, Relabelled, StreamScorer, Saveable, BaseEstimator):
     Parameters
     ----------
     estimator : MistClassifier or None, default=None
-        Settings of the trees; it is not fitted itself. The forest replaces its ``max_features`` and
-        ``random_state``. None means the defaults of `MistClassifier`, with
+        Settings of the trees; it is not fitted itself. The forest replaces its ``random_state`` and
+        the ``max_features`` of its split test. None means the defaults of `MistClassifier`, with
         ``split_test="schedule"`` and ``grace_period=100``.
     n_trees : int, default=10
         Number of trees; fixed once a row is learnt. More trees give smoother probabilities; time
@@ -86,6 +99,11 @@ class MistForest(Deciding, Relabelled, StreamScorer, Saveable, BaseEstimator):
     decision : {"balanced", "counts"}, mapping of label to float, or None, default=None
         How a label is chosen from the probabilities, see `MistClassifier`. None stands for the
         ``class_prior`` of the trees where rows of a table are predicted.
+    max_bytes : int or None, default=None
+        Memory budget of the whole forest: after every call that learns, ``nbytes`` is at most this.
+        The trees share it equally, after an eighth for the small trees of ``adapt="stream"`` and
+        what all trees have in common; each gives back as `MistClassifier` does. Not possible with
+        ``random_features``. None sets no limit.
     n_jobs : int or None, default=None
         Threads, as in scikit-learn: None means 1, -1 one per processor. Results do not depend on
         it.
@@ -158,6 +176,7 @@ class MistForest(Deciding, Relabelled, StreamScorer, Saveable, BaseEstimator):
         "feature_weight": [Interval(Real, 0, None, closed="left")],
         "adapt": [StrOptions({"stream", "classes"}), None],
         "decision": [str, Mapping, None],
+        "max_bytes": [Interval(Integral, 1, None, closed="left"), None],
         "n_jobs": [
             Interval(Integral, 1, None, closed="left"),
             Interval(Integral, None, -1, closed="right"),
@@ -191,6 +210,7 @@ class MistForest(Deciding, Relabelled, StreamScorer, Saveable, BaseEstimator):
         feature_weight: float = 0.1,
         adapt: str | None = "stream",
         decision: Any = None,
+        max_bytes: int | None = None,
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
@@ -202,8 +222,43 @@ class MistForest(Deciding, Relabelled, StreamScorer, Saveable, BaseEstimator):
         self.feature_weight = feature_weight
         self.adapt = adapt
         self.decision = decision
+        self.max_bytes = max_bytes
         self.n_jobs = n_jobs
         self.random_state = random_state
+
+    def set_params(self, **params: Any) -> Self:
+        """Change parameters, or those of the trees, as in scikit-learn.
+
+        Parameters
+        ----------
+        **params
+            Parameters, and parameters of the trees such as ``estimator__leaf`` or
+            ``estimator__split_test__delta``. If ``estimator`` is None, the forest gets one with the
+            settings that its trees had.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            If there is no such parameter.
+
+        Examples
+        --------
+        >>> MistForest().set_params(estimator__leaf="gaussian").estimator
+        MistClassifier(grace_period=100, leaf='gaussian', split_test='schedule')
+        """
+        of_trees = any(name.startswith("estimator__") for name in params)
+        if of_trees and params.get("estimator", self.estimator) is None:
+            params["estimator"] = MistClassifier(**self._tree_settings)
+        super().set_params(**params)
+        return self
+
+    def _tree(self) -> MistClassifier:
+        """Return the unfitted tree that has the parameters of all trees."""
+        return MistClassifier(**self._tree_settings) if self.estimator is None else self.estimator
 
     # --- learning ---------------------------------------------------------------------------
 
@@ -304,42 +359,65 @@ class MistForest(Deciding, Relabelled, StreamScorer, Saveable, BaseEstimator):
         array([0, 0, 0, 1])
         """
         return self._lock.write(
-            lambda: self._test_then_train(
-                self._validate_batch(
-                    lambda tree: tree._validate_batch(X, y, None, sample_weight, predict=True)
-                )
-            )
+            lambda: self._test_then_train(self._rows_to_follow(X, y, sample_weight))
+        )
+
+    def _rows_to_follow(self, X: Any, y: Any, sample_weight: Any) -> CheckedRows:
+        return self._validate_batch(
+            lambda tree: tree._validate_batch(X, y, None, sample_weight, predict=True)
         )
 
     def _test_then_train(self, batch: CheckedRows) -> Array:
-        if self._expectation is not None:
-            if self.decision is not None:
-                shares, before = np.zeros((len(batch.X), len(self.classes_))), self._totals()
-                self._learn_expecting(self._expectation, batch, every=True, answers=shares)
-                return self.classes_[self._chosen(shares, before, batch)]
-            codes = self._learn_expecting(self._expectation, batch, every=True)
-            places = np.zeros(len(codes), dtype=np.intp)
-            places[codes >= 0] = self._labels.ranks[codes[codes >= 0]]
-            return self.classes_[places]
         places = np.zeros(len(batch.X), dtype=np.intp)
-        for rows in gen_batches(len(batch.X), self._rows_at_once()):
-            part, before = batch.part(rows), self._totals()
-            with uninterrupted():
-                means = self._learn_after(part)
-            places[rows] = self._chosen(means, before, part)
+        for rows, chosen, _ in self._parts_then_train(batch):
+            places[rows] = chosen
         return self.classes_[places]
 
-    def _chosen(self, shares: Array, before: Array, batch: CheckedRows) -> Array:
+    def _proba_then_train(self, batch: CheckedRows) -> tuple[Array, Array]:
+        places = np.zeros(len(batch.X), dtype=np.intp)
+        shares = np.zeros((len(batch.X), len(self.classes_)))
+        for rows, chosen, part in self._parts_then_train(batch):
+            places[rows], shares[rows] = chosen, part
+        return self.classes_[places], shares
+
+    def _parts_then_train(self, batch: CheckedRows) -> Iterator[tuple[slice, Array, Array]]:
+        """Predict and learn rows; yields each part, its places in ``classes_`` and probabilities.
+
+        The probabilities are those before each row was learnt, as frequent as in the stream.
+        """
+        expectation = self._expectation
+        for rows in gen_batches(len(batch.X), self._rows_at_once()):
+            part, before = batch.part(rows), self._totals()
+            if expectation is None:
+                with uninterrupted():
+                    means = self._learn_after(part)
+                yield rows, *self._chosen(means, before, part)
+            else:
+                shares = np.zeros((len(part.X), len(self.classes_)))
+                codes = self._learn_expecting(expectation, part, answers=shares)
+                if self.decision is None:
+                    yield rows, self._places_of(codes), shares
+                else:
+                    yield rows, *self._chosen(shares, before, part)
+
+    def _places_of(self, codes: Array) -> Array:
+        """Return the places of class codes in ``classes_``; 0 where the code is -1."""
+        places = np.zeros(len(codes), dtype=np.intp)
+        places[codes >= 0] = self._labels.ranks[codes[codes >= 0]]
+        return places
+
+    def _chosen(self, shares: Array, before: Array, batch: CheckedRows) -> tuple[Array, Array]:
         """Choose a label for each row that was learnt, by its probabilities before that.
 
         ``before`` has the weight of the rows of each class before the batch. Returns places in
-        ``classes_``.
+        ``classes_``, and the probabilities of the stream.
         """
-        if self.decision is None:
-            return shares.argmax(axis=1)
         of_stream = self._expectation is not None
         known = batch.codes, batch.weights
-        return self._decide_before(shares, before, *known, of_stream=of_stream)
+        of_rows, totals = self._before_learning(shares, before, *known, of_stream=of_stream)
+        if self.decision is None:
+            return shares.argmax(axis=1), of_rows
+        return self._decide(of_rows, totals), of_rows
 
     def _learn_after(
         self, part: CheckedRows, asked: Array | None = None, guesses: Array | None = None
@@ -409,41 +487,14 @@ class MistForest(Deciding, Relabelled, StreamScorer, Saveable, BaseEstimator):
             )
         )
 
-    def prequential_many(
-        self,
-        X: Any,
-        y: Any,
-        sample_weight: Any = None,
-        *,
-        indicators: Mapping[Any, Any] | None = None,
-    ) -> Array:
-        """Test-then-train on rows with named columns: `prequential` for the input of `learn_many`.
-
-        Parameters
-        ----------
-        X : data frame or mapping, n rows
-            As for `learn_many`.
-        y : array-like, shape (n,)
-            Labels.
-        sample_weight : array-like, shape (n,), or None
-            Weights from 0 to 2**31; a row of weight 0 is predicted only.
-        indicators : mapping or None, default=None
-            As for `learn_many`.
-
-        Returns
-        -------
-        ndarray, shape (n,)
-            The prediction for each row, made before the row was learnt.
-        """
-        return self._lock.write(
-            lambda: self._test_then_train(
-                self._validate_batch(
-                    lambda tree: tree._validate_table(
-                        X, y, sample_weight, None, predict=True, indicators=indicators
-                    ),
-                    indicators or {},
-                )
-            )
+    def _table_to_follow(
+        self, X: Any, y: Any, sample_weight: Any, indicators: Mapping[Any, Any] | None
+    ) -> CheckedRows:
+        return self._validate_batch(
+            lambda tree: tree._validate_table(
+                X, y, sample_weight, None, predict=True, indicators=indicators
+            ),
+            indicators or {},
         )
 
     def learn_one(self, x: Any, y: Any, sample_weight: float = 1.0) -> Self:
@@ -487,7 +538,7 @@ class MistForest(Deciding, Relabelled, StreamScorer, Saveable, BaseEstimator):
         expectation: Expectation,
         batch: CheckedRows,
         *,
-        every: bool,
+        every: bool = True,
         answers: Array | None = None,
     ) -> Array:
         """Learn a batch, and predict rows as the next of the stream: all, or those that teach.
@@ -529,7 +580,8 @@ class MistForest(Deciding, Relabelled, StreamScorer, Saveable, BaseEstimator):
         known = part.X, part.codes, part.weights
         if self._restarted is not None:
             self._restarted.learn(*known, self._labels.ranks, models[1:])
-        expectation.learn(*known, asked, self._labels.ranks, models, out, answers)
+        given = *known, asked, self._labels.ranks, models, out, answers
+        expectation.learn(*given, balanced=self._is_balanced())
         return means
 
     def _learnt_trees(self) -> list[LearntTree]:
@@ -654,7 +706,10 @@ class MistForest(Deciding, Relabelled, StreamScorer, Saveable, BaseEstimator):
             first = self.trees_[0]
             for tree, theirs in zip(self.trees_, other.trees_, strict=True):
                 check_alike(tree, theirs)
+            first.__dict__["_labels"] = first._labels.copy()
             codes = codes_in(first._labels, other._labels)
+            missing = other.trees_[0]._state.observed is not None
+            self._refuse_merged(first, missing)
         first.classes_ = first._labels.classes
         for tree in self.trees_[1:]:
             take_over(tree, first, _KNOWN)
@@ -671,7 +726,18 @@ class MistForest(Deciding, Relabelled, StreamScorer, Saveable, BaseEstimator):
             else:
                 self._expectation.merge(other._expectation, codes)
         self._n_rows += other._n_rows
+        self._keep_budget(len(self._masses))
+        for tree in self.trees_:
+            give_back(tree)
         return self
+
+    def _refuse_merged(self, first: MistClassifier, missing: bool) -> None:
+        """Refuse to merge if the classes of both forests do not fit into the memory budget."""
+        sizes = len(first._labels.ranks), len(first._order), 0, missing
+        if self._limit is not None:
+            self._check_size(*sizes)
+        else:
+            first._check_own_size(*sizes)
 
     def _check_no_companion(self) -> None:
         if self.random_features:
@@ -701,10 +767,10 @@ class MistForest(Deciding, Relabelled, StreamScorer, Saveable, BaseEstimator):
             if not hasattr(self, "trees_"):
                 self._init_trees()
             first, *others = self.trees_
-            n_before = len(getattr(first, "_order", ()))
+            n_before, known = len(getattr(first, "_order", ())), len(self._masses)
             with without_trace(first):
                 first.__dict__.update(settings)
-                batch = check(first)
+                batch = self._with_own_limit(lambda: check(first))
         for tree in others:
             tree.__dict__.update(settings)
             take_over(tree, first, ("_options", "_rule", *_KNOWN))
@@ -718,21 +784,96 @@ class MistForest(Deciding, Relabelled, StreamScorer, Saveable, BaseEstimator):
             self._widen_experts(indicators, n_before)
         new = len(self._labels.ranks) - len(self._masses)
         self._masses = np.append(self._masses, np.zeros(new))
+        self._keep_budget(known)
         return batch
+
+    @property
+    def _limit(self) -> int | None:
+        """Most bytes of the forest."""
+        return None if self.max_bytes is None else int(self.max_bytes)
+
+    def _with_own_limit(self, check: Callable[[], _Answer]) -> _Answer:
+        """Check rows with the first tree; the memory budget of the forest goes before its own."""
+        first = self.trees_[0]
+        if self._limit is None:
+            return check()
+        first.__dict__["_check_size"] = self._check_size
+        try:
+            return check()
+        finally:
+            first.__dict__.pop("_check_size", None)
+
+    def _check_size(self, n_classes: int, n_columns: int, n_binary: int, missing: bool) -> None:
+        """Refuse classes and columns that do not fit; parameters as for `least_bytes_of`."""
+        limit = self._limit
+        if limit is None or self.trees_[0]._state.began is not None:
+            return
+        sizes = n_classes, n_columns, n_binary
+        each = least_bytes_of(self.trees_[0], *sizes, missing=missing)
+        expectation, restarted = self._expectation, self._restarted
+        if expectation is None and self._n_rows == 0:
+            expectation, restarted = self._new_experts()
+        shared = self._masses.itemsize * n_classes
+        if expectation is not None:
+            expectation = deepcopy(expectation)
+            if n_columns > expectation.n_columns:
+                expectation.widen(n_columns)
+            shared += expectation.nbytes_for(n_classes)
+        needed = len(self.trees_) * each + shared
+        if restarted is not None:
+            small = restarted.least_bytes(*sizes, missing=missing)
+            needed = max(-(-needed * _RESTARTED // (_RESTARTED - 1)), _OF_ONE_RESTARTED * small)
+        if needed > limit:
+            raise too_small(limit, n_classes, n_columns, needed, "a forest of trees")
+
+    def _keep_budget(self, known: int) -> None:
+        """Give all trees their budgets, before rows with new classes after the ``known`` ones."""
+        limit = self._limit
+        if self._restarted is not None:
+            self._restarted.limit(None if limit is None else limit // _OF_ONE_RESTARTED)
+        if limit is None:
+            for tree in self.trees_:
+                tree._keep_budget(known)
+            return
+        own = limit - (0 if self._restarted is None else -(-limit // _RESTARTED))
+        expectation, each = self._expectation, self._masses.itemsize
+
+        def share(n_codes: int) -> int:
+            beside = 0 if expectation is None else expectation.nbytes_for(n_codes)
+            return (own - beside - each * n_codes) // len(self.trees_)
+
+        for tree in self.trees_:
+            keep_budget(tree, share, (limit, own), known)
 
     def _check_options(self) -> None:
         """Refuse unknown options, and a changed number of trees."""
         self._validate_params()
         check_decision(self.decision)
+        if self._limit is not None:
+            self._check_limited()
         planted = len(getattr(self, "trees_", ()))
         if planted and planted != self.n_trees:
             raise changed_too_late("n_trees", planted, self.n_trees)
 
+    def _check_limited(self) -> None:
+        """Refuse a memory budget for parts of a forest that have no limit."""
+        if self.random_features:
+            raise ValueError(
+                "max_bytes cannot limit the discriminant on random features: use "
+                f"random_features=0, got {self.random_features}, or max_bytes=None"
+            )
+        tree = self._tree()
+        refuse_candidate_splits(tree.split_test)
+
     def _settings(self) -> dict[str, Any]:
         """Return the parameters that all trees have in common."""
-        tree = MistClassifier(**self._tree_settings) if self.estimator is None else self.estimator
-        settings = {**tree.get_params(deep=False), "max_features": self.max_features}
+        tree = self._tree()
+        settings = tree.get_params(deep=False)
+        split_test = as_object("split_test", tree.split_test)
+        settings["split_test"] = shortened(split_test.replace(max_features=self.max_features))
         settings["adapt"] = None if self.adapt is None else "classes"
+        if self._limit is not None:
+            settings["max_bytes"] = None  # the forest has the budget
         del settings["random_state"]
         return settings
 
@@ -754,11 +895,17 @@ class MistForest(Deciding, Relabelled, StreamScorer, Saveable, BaseEstimator):
     def _init_expectation(self) -> None:
         """Create what predicts the next row of the stream, once the columns are known."""
         first = self.trees_[0]
-        if self.adapt == "stream" and first._state.began is None:
-            n_numeric, n_columns = first._state.options.n_numeric, len(first._order)
-            self._expectation = Expectation(n_columns, 1 + self._restarts * len(LIFETIMES))
-            if self._restarts:
-                self._restarted = RestartedTrees(n_numeric, n_columns)
+        if first._state.began is None:
+            self._expectation, self._restarted = self._new_experts()
+
+    def _new_experts(self) -> tuple[Expectation | None, RestartedTrees | None]:
+        """Return what predicts the next row of the stream, if that is asked for."""
+        if self.adapt != "stream":
+            return None, None
+        first = self.trees_[0]
+        n_numeric, n_columns = first._state.options.n_numeric, len(first._order)
+        expectation = Expectation(n_columns, 1 + self._restarts * len(LIFETIMES))
+        return expectation, RestartedTrees(n_numeric, n_columns) if self._restarts else None
 
     def _widen_experts(self, indicators: Mapping[Any, Any], n_before: int) -> None:
         """Let what predicts the next row, and the discriminant, follow new columns."""
@@ -1055,8 +1202,9 @@ class MistForest(Deciding, Relabelled, StreamScorer, Saveable, BaseEstimator):
 
         Examples
         --------
-        >>> MistForest(max_features=0.3).new_tree().max_features
-        0.3
+        >>> MistForest(max_features=0.3).new_tree()
+        MistClassifier(adapt='classes', grace_period=100,
+                       split_test=SplitTest('schedule', max_features=0.3))
         """
         kind = MistClassifier if self.estimator is None else type(self.estimator)
         return kind(**self._settings())
@@ -1124,6 +1272,7 @@ class MistForest(Deciding, Relabelled, StreamScorer, Saveable, BaseEstimator):
         super().__setstate__(state)
         # Models pickled before the option existed do not have it.
         self.__dict__.setdefault("adapt", None)
+        self.__dict__.setdefault("max_bytes", None)
         if self._expectation is not None:
             self._expectation.make_writable()
         self._share_lock()

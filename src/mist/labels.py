@@ -121,6 +121,13 @@ class Labels:
         self.classes: Array = np.empty(0, dtype=np.int64)
         self.ranks: Array = np.empty(0, dtype=np.int64)
 
+    def copy(self) -> Labels:
+        """Return labels that may grow on their own."""
+        out = Labels()
+        out._codes, out._declared = dict(self._codes), set(self._declared)
+        out.classes, out.ranks = self.classes, self.ranks
+        return out
+
     def plain(self, labels: Iterable[Any]) -> list[Any]:
         """Return labels as plain values of the same type as the known ones.
 

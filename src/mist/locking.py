@@ -20,7 +20,7 @@ _T = TypeVar("_T")
 WRITER = 0
 """Index of the writer in `ReadWriteLock.flags`; each entry after it belongs to one lock."""
 
-_NOT_KEPT = ("_fast_path", "_following_path")
+_NOT_KEPT = ("_checked_options", "_fast_path", "_following_path")
 """Attributes of estimators that are not copied, pickled or saved."""
 
 _PAUSE = 0.001

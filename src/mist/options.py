@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from mist.engine.leaves.kinds import LEAVES
+from mist.tree_options import TreeOption
 
 CHOICES: dict[str, tuple[str | None, ...]] = {
     "leaf": tuple(LEAVES),
@@ -71,8 +72,7 @@ def check_options(params: dict[str, Any]) -> None:
         Names the parameter, its value and the allowed values.
     """
     for name, allowed in CHOICES.items():
-        if not any(params[name] is v or params[name] == v for v in allowed):
-            raise ValueError(f"{name}={params[name]!r} is unknown; allowed: {list(allowed)}")
+        _check_choice(name, params[name], allowed)
     for name, (kind, low, high, with_low, with_high) in RANGES.items():
         value = params[name]
         if isinstance(value, kind) and not isinstance(value, bool):
@@ -126,6 +126,23 @@ def check_options(params: dict[str, Any]) -> None:
                     f"thresholds='gaussian' keeps no sketches, but {name}='sketch' needs them; "
                     "use thresholds='medians'"
                 )
+
+
+def _check_choice(name: str, value: Any, allowed: tuple[str | None, ...]) -> None:
+    """Refuse a value that is not among the names of a parameter, and no object of its own."""
+    if value is None or isinstance(value, str):
+        if value not in allowed:
+            raise ValueError(f"{name}={value!r} is unknown; allowed: {list(allowed)}")
+    elif isinstance(value, type) and issubclass(value, TreeOption):
+        raise ValueError(f"{name}={value.__name__} is a class: write {name}={value.__name__}()")
+    else:
+        objects = {
+            "leaf": "Gaussian, Sketch, Mixture, FullGaussian and Majority",
+            "split_test": "SplitTest",
+            "inheritance": "Inheritance",
+        }
+        more = f", and objects: {objects[name]}" if name in objects else ""
+        raise ValueError(f"{name}={value!r} is unknown; allowed: {list(allowed)}{more}")
 
 
 def check_change(before: dict[str, Any], now: dict[str, Any]) -> None:

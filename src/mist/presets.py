@@ -9,6 +9,8 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, Literal
 
 from mist import plugins
+from mist.flat_settings import flat, varied
+from mist.option_refusals import given_options, refuse_without_effect
 from mist.settings import FOREST_TREE, PAPER_LEAVES, PAPER_SETTINGS
 from mist.variants import Variants, entitle
 
@@ -144,7 +146,7 @@ def vary(name: str, preset: Preset, options: Mapping[str, Any]) -> Preset:
     Raises
     ------
     ValueError
-        If there is no such parameter, or a run gives it (`GIVEN`).
+        If there is no such parameter, a run gives it (`GIVEN`), or it has no effect.
 
     Examples
     --------
@@ -153,19 +155,24 @@ def vary(name: str, preset: Preset, options: Mapping[str, Any]) -> Preset:
     """
     from inspect import signature
 
-    from mist.classifier import MistClassifier  # compiled code: imported only when needed
+    # Compiled code: imported only when needed.
+    from mist.classifier import MistClassifier
+    from mist.options import check_options
 
-    of_tree, of_forest = [*signature(MistClassifier).parameters], []
+    of_tree, of_forest = [*MistClassifier().settings()], []
     if preset.forest is not None:
         of_forest = [*signature(_forest_of(preset)).parameters]
     # A run gives the data set and the seed.
     check_known(name, options, [o for o in dict.fromkeys([*of_forest, *of_tree]) if o not in GIVEN])
     forest = {k: v for k, v in options.items() if k in of_forest}
-    tree = {k: v for k, v in options.items() if k not in forest}
+    own = {k: v for k, v in options.items() if k not in forest}
+    tree = varied(preset.parameters, own)
+    refuse_without_effect(given_options(own), flat(tree))
+    check_options(MistClassifier.from_settings(**tree).settings())
     return replace(
         preset,
         title=entitle(preset.title, options),
-        parameters={**preset.parameters, **tree},
+        parameters=tree,
         forest=None if preset.forest is None else {**preset.forest, **forest},
     )
 
@@ -303,7 +310,7 @@ def make_model(
     preset = name if isinstance(name, Preset) else find_preset(name)
     from mist.classifier import MistClassifier  # compiled code: imported only when needed
 
-    tree = MistClassifier(
+    tree = MistClassifier.from_settings(
         **preset.parameters,
         categorical_features=list(categorical_features) if categorical_features else None,
     )

@@ -217,4 +217,5 @@ class QuantileSketch:
         return deepcopy(self)
 
     def __repr__(self) -> str:
-        return f"QuantileSketch(size={self._tree.sketch_size})  # {np.sum(self.n):,} values"
+        size = self._tree.settings()["sketch_size"]
+        return f"QuantileSketch(size={size})  # {np.sum(self.n):,} values"

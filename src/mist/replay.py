@@ -29,6 +29,7 @@ from mist.engine.class_memory_upkeep import (
     with_indicators,
     without_class,
     without_code,
+    without_spare_codes,
 )
 from mist.engine.replay_trees import REPLAY_NODE, count_votes, grow, new_grower, new_nodes
 from mist.engine.replayed_rows import count_draws, replay
@@ -271,7 +272,7 @@ class Replay:
 
     def take_snapshot(self) -> None:
         """Copy the memories; the next prediction uses trees grown on the copy."""
-        self.snapshot = trimmed(self.memory)
+        self.snapshot = without_spare_codes(trimmed(self.memory))
         self._forget_trees()
 
     def merge(self, other: Replay, codes: Array) -> None:

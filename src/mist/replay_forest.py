@@ -12,7 +12,7 @@ from sklearn.utils._param_validation import Interval
 
 from mist.adaptation.changes import CLASS_MOVED
 from mist.adaptation.follower import parts
-from mist.classifier import CheckedRows, MistClassifier
+from mist.classifier import MistClassifier
 from mist.engine.random import TREES, draw
 from mist.forest import MistForest
 from mist.inspection.replay_votes import ReplayExplanation, explain_votes
@@ -22,7 +22,7 @@ from mist.options import changed_too_late, seed_of
 from mist.pooling import blend_votes, reweighted
 from mist.relabelling import MovedCodes
 from mist.replay import Growth, Replay, period
-from mist.rows import Array, inside
+from mist.rows import Array, CheckedRows, inside
 
 __all__ = ["MistReplayForest"]
 
@@ -203,6 +203,10 @@ class MistReplayForest(MistForest):
 
     # --- learning ---------------------------------------------------------------------------
 
+    @property
+    def _limit(self) -> int | None:
+        return None  # ``max_bytes`` is that of the memories
+
     def _check_options(self) -> None:
         super()._check_options()
         if not hasattr(self, "_replay"):
@@ -268,14 +272,12 @@ class MistReplayForest(MistForest):
         if checked and self._replay.is_due():
             self._replay.take_snapshot()
 
-    def _test_then_train(self, batch: CheckedRows) -> Array:
-        places = np.zeros(len(batch.X), dtype=np.intp)
+    def _parts_then_train(self, batch: CheckedRows) -> Iterator[tuple[slice, Array, Array]]:
         for rows in parts(batch.weights, self._n_rows, period(self._n_rows)):
             part, before = batch.part(rows), self._totals()
             with uninterrupted():
                 shares = self._blended_after(part)
-            places[rows] = self._chosen(shares, before, part)
-        return self.classes_[places]
+            yield rows, *self._chosen(shares, before, part)
 
     def _blended_after(self, part: CheckedRows) -> Array:
         """Learn rows between two checks for snapshots; returns the probabilities before that."""

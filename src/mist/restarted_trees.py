@@ -14,7 +14,9 @@ import numpy as np
 
 from mist.adaptation.follower import parts
 from mist.classifier import MistClassifier
+from mist.memory_budget import least_bytes_of
 from mist.rows import Array
+from mist.tree_options import SplitTest
 
 __all__ = ["LIFETIMES", "RestartedTrees"]
 
@@ -31,6 +33,8 @@ class RestartedTrees:
     ----------
     n_numeric, n_columns : int
         Numbers of columns, in the order of the engine.
+    max_bytes : int or None
+        Memory budget of each tree.
 
     Attributes
     ----------
@@ -40,8 +44,13 @@ class RestartedTrees:
         For each lifetime, two trees: first the one that started again at even multiples of it.
     """
 
-    def __init__(self, n_numeric: int, n_columns: int) -> None:
+    max_bytes: int | None = None
+    """Memory budget of each tree."""
+
+    def __init__(self, n_numeric: int, n_columns: int, max_bytes: int | None = None) -> None:
         self.rows = 0
+        if max_bytes is not None:
+            self.max_bytes = max_bytes
         self.n_numeric, self.n_columns = n_numeric, n_columns
         self.pairs = [[self._new(life) for _ in range(2)] for life in LIFETIMES]
 
@@ -53,14 +62,30 @@ class RestartedTrees:
     def _new(self, life: int) -> MistClassifier:
         return MistClassifier(
             "gaussian",
-            split_test="schedule",
-            rows_per_split=_ROWS_PER_SPLIT[life],
+            split_test=SplitTest(
+                "schedule", rows_per_split=_ROWS_PER_SPLIT[life], thresholds="gaussian"
+            ),
             grace_period=50,
-            thresholds="gaussian",
             class_prior="counts",
             categorical_features=list(range(self.n_numeric, self.n_columns)) or None,
             adapt=None,
+            max_bytes=self.max_bytes,
         )
+
+    def limit(self, max_bytes: int | None) -> None:
+        """Change the memory budget of each tree."""
+        if max_bytes != self.max_bytes:
+            self.max_bytes = max_bytes
+            for pair in self.pairs:
+                for tree in pair:
+                    tree.max_bytes = max_bytes
+
+    def least_bytes(self, n_classes: int, n_columns: int, n_binary: int, *, missing: bool) -> int:
+        """Bytes that one tree has at least, see `mist.memory_budget.least_bytes_of`."""
+        tree = self._new(LIFETIMES[0])
+        tree._check_rule()
+        tree._init_columns(self.n_columns)
+        return least_bytes_of(tree, n_classes, n_columns, n_binary, missing=missing)
 
     def widen(self, n_numeric: int, n_columns: int) -> None:
         """Start again with new columns."""

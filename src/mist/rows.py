@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
@@ -17,6 +17,20 @@ from mist.limits import LARGEST, LARGEST_WEIGHT
 from mist.tables import as_frame, frame_columns, numbers, plain_rows, read_cells
 
 Array = np.ndarray[Any, Any]
+
+
+class CheckedRows(NamedTuple):
+    """Rows that passed all checks: labels as codes, columns in the engine's order."""
+
+    X: Array
+    codes: Array
+    weights: Array
+    complete: bool
+    """True if no value is missing; False if that is not known."""
+
+    def part(self, rows: Any) -> CheckedRows:
+        """Some of the rows."""
+        return CheckedRows(self.X[rows], self.codes[rows], self.weights[rows], self.complete)
 
 
 def check_rows(estimator: Any, X: Any, *, reset: bool, missing: bool = True) -> Array:

@@ -13,7 +13,7 @@ kinds = pytest.mark.parametrize(("leaf", "adapt"), KINDS)
 
 
 def learnt(leaf, adapt, X, y, cuts, weights=None, **options):
-    model = MistClassifier(leaf, adapt=adapt, **options)
+    model = MistClassifier.from_settings(leaf=leaf, adapt=adapt, **options)
     weights = np.ones(len(X)) if weights is None else weights
     for part in np.split(np.arange(len(X)), cuts):
         model.partial_fit(X[part], y[part], sample_weight=weights[part])

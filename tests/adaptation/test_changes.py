@@ -106,7 +106,7 @@ def test_a_common_offset_puts_absent_classes_right(leaf, adapt):
 
 def test_every_view_of_the_model_is_without_the_shift():
     X, y = eventful()
-    model = MistClassifier("gaussian", **EAGER).partial_fit(X, y)
+    model = MistClassifier.from_settings(leaf="gaussian", **EAGER).partial_fit(X, y)
     assert model.n_leaves_ > 1
     shift = model._follower.common.shift
     assert shift.any()
@@ -253,7 +253,7 @@ def test_a_split_that_is_tried_beforehand_does_not_bring_the_old_place_back():
     rng = np.random.default_rng(0)
     options = {"split_test": "eprocess", "rows_per_split": 100, "grace_period": 50}
     y = shuffled(rng, [0, 1, 2, 3], 150)
-    model = MistClassifier("gaussian", adapt="classes", **options)
+    model = MistClassifier.from_settings(leaf="gaussian", adapt="classes", **options)
     model.partial_fit(draw(rng, y, CENTRES / 4.0), y)
     assert model._state.candidate_splits
     y = shuffled(rng, [0, 1], 60)

@@ -126,7 +126,7 @@ def test_a_model_that_learnt_nothing_takes_over_the_shift(leaf, adapt):
     # Merging refreshes what is cached of the densities.
     assert np.mean(empty.predict(X) == model.predict(X)) > 0.99
     assert np.abs(empty.score_samples(X) - model.score_samples(X)).mean() < 0.05
-    validate_state(empty)
+    validate_state(deepcopy(empty))
 
 
 @kinds
@@ -135,7 +135,7 @@ def test_forks(leaf, adapt):
     model = MistClassifier(leaf, adapt=adapt).partial_fit(X[:200], y[:200])
     parts = [model.fork(k).partial_fit(X[200 + k :: 2], y[200 + k :: 2]) for k in range(2)]
     for part in parts:
-        validate_state(part)
+        validate_state(deepcopy(part))
         model.merge(part)
     validate_state(deepcopy(model))
     assert model._follower.rows == model.n_rows_ == 400

@@ -24,16 +24,19 @@ def stream(seed, n, d, n_models):
     return X, codes, models
 
 
-@pytest.mark.parametrize(("seed", "n", "n_models"), [(0, 150, 1), (1, 150, 2), (2, 400, 1)])
-def test_against_dense_steps(seed, n, n_models):
+@pytest.mark.parametrize(
+    ("seed", "n", "n_models", "balanced"),
+    [(0, 150, 1, True), (1, 150, 2, True), (2, 400, 1, True), (3, 400, 1, False)],
+)
+def test_against_dense_steps(seed, n, n_models, balanced):
     d = 2
     X, codes, models = stream(seed, n, d, n_models)
     weights = np.random.default_rng(seed).choice([1.0, 2.0], n)
     asked = np.random.default_rng(seed).choice([0, 1, 2], n)
-    found, naive = Expectation(d, n_models), NaiveNextLabel(d, n_models)
+    found, naive = Expectation(d, n_models), NaiveNextLabel(d, n_models, balanced)
     found.reserve_codes(3)
     out, shares = np.empty(n, np.int64), np.zeros((n, 3))
-    found.learn(X, codes, weights, asked, RANKS, models, out, shares)
+    found.learn(X, codes, weights, asked, RANKS, models, out, shares, balanced=balanced)
     wanted = np.zeros((n, 3))
     for i in range(n):
         of_codes = models[:, i][:, RANKS]

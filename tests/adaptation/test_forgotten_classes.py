@@ -60,8 +60,8 @@ def test_a_leaf_that_never_learnt_the_class(prior, holes):
     X, y = rows(holes=holes)
     options = {"leaf": "gaussian", "class_prior": prior, "grace_period": NEVER, "adapt": "classes"}
     for label in (0, 2, 3):
-        model = MistClassifier(**options).partial_fit(X, y)
-        others = MistClassifier(**options).partial_fit(X[y != label], y[y != label])
+        model = MistClassifier.from_settings(**options).partial_fit(X, y)
+        others = MistClassifier.from_settings(**options).partial_fit(X[y != label], y[y != label])
         forget(model, label)
         shares = model.predict_proba(X)
         assert not shares[:, label].any()
@@ -74,7 +74,7 @@ def test_a_leaf_that_never_learnt_the_class(prior, holes):
 @pytest.mark.parametrize("holes", [0.0, 0.1])
 def test_every_kind_of_leaf(name, holes):
     X, y = rows(1, 150, holes)
-    model = MistClassifier(**{**EAGER, **MODELS[name]}).partial_fit(X, y)
+    model = MistClassifier.from_settings(**{**EAGER, **MODELS[name]}).partial_fit(X, y)
     assert model.n_leaves_ > 1
     before = {label: mass(model, label) for label in range(4)}
     below = masses_of(model, 2)
@@ -166,7 +166,7 @@ def test_a_missing_value_follows_the_side_that_is_heavier_without_the_class():
     y = rng.permutation(np.repeat([0, 1, 2], [600, 60, 200]))
     X = rng.normal(np.array([[0.0, 0.0], [0.0, 6.0], [9.0, 3.0]])[y], 1.0)
     options = {"split_test": "schedule", "rows_per_split": 300, "max_leaves": 2, "adapt": None}
-    model = MistClassifier("gaussian", **options).partial_fit(X, y)
+    model = MistClassifier.from_settings(leaf="gaussian", **options).partial_fit(X, y)
     left, right = model.apply([[0.0, 0.0], [9.0, 0.0]])
     assert (model.tree_.feature[0], left != right) == (0, True)
     unknown = [[np.nan, 3.0]]

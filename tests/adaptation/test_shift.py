@@ -5,14 +5,13 @@ import pytest
 
 from mist.adaptation import common_shift
 from mist.adaptation.follower import Follower
-from mist.engine.handle import Handle
 from naive_adaptation import NaiveShift
 
 PERIOD = 50
 
 
 def find(common, X, codes, weights):
-    Handle((common,)).call(common_shift.find_shift, X, codes, weights)
+    common_shift.find_shift(common, X, codes, weights)
 
 
 def stream(seed, a=3, n=900, offset=1.5, own=0.0, shifted=(0, 1, 2)):

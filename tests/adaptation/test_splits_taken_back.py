@@ -35,7 +35,7 @@ def log_fits(model):
 @pytest.mark.parametrize("leaf", ["gaussian", "mixture"])
 def test_a_split_between_places_that_were_left(leaf):
     X, y = stream()
-    model = MistClassifier(leaf, **OPTIONS).partial_fit(X[:600], y[:600])
+    model = MistClassifier.from_settings(leaf=leaf, **OPTIONS).partial_fit(X[:600], y[:600])
     assert {split.feature for split in model.split_log_} == {0, 1}
     assert log_fits(model)
     model.partial_fit(X[600:], y[600:])
@@ -61,7 +61,7 @@ def test_absent_classes_keep_their_splits():
     X = [draw(rng, y[0], centres)]
     centres[1] = [9.0, 0.0, 9.0]
     X.append(draw(rng, y[1], centres))
-    model = MistClassifier("gaussian", **OPTIONS)
+    model = MistClassifier.from_settings(leaf="gaussian", **OPTIONS)
     model.partial_fit(np.concatenate(X), np.concatenate(y))
     assert CLASS_MOVED in {change.kind for change in model.changes_}
     assert 1 in {split.feature for split in model.split_log_}
@@ -73,12 +73,12 @@ def test_absent_classes_keep_their_splits():
 def test_any_division_into_batches_and_single_rows(adapt, tmp_path):
     X, y = stream(SETTLED + 1100)
     options = {**OPTIONS, "adapt": adapt}
-    whole = MistClassifier("gaussian", **options).partial_fit(X, y)
+    whole = MistClassifier.from_settings(leaf="gaussian", **options).partial_fit(X, y)
     assert CUT_BACK in {change.kind for change in whole.changes_}
-    one = MistClassifier("gaussian", **options)
+    one = MistClassifier.from_settings(leaf="gaussian", **options)
     for x, label in zip(X, y.tolist(), strict=True):
         one.learn_one(x, label)
-    parts = MistClassifier("gaussian", **options)
+    parts = MistClassifier.from_settings(leaf="gaussian", **options)
     for n, rows in enumerate(np.array_split(np.arange(len(X)), 37)):
         parts.partial_fit(X[rows], y[rows])
         if n == 30:

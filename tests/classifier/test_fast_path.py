@@ -16,12 +16,15 @@ from hypothesis import strategies as st
 
 from material import BINARY, EAGER, fingerprint, mixed_rows
 from mist import MistClassifier
-from mist.engine.compiled import compiles
 from mist.engine.handle import Handle
+from mist.engine.numba_access import WAY
+from mist.flat_settings import set_settings
+from mist.presets import PAPER_SETTINGS
+from mist.tree_options import SplitTest
 from published import paper_tree
 
 NAMES = ["a", "b", "c", "d"]
-compiled = pytest.mark.skipif(not compiles(), reason="nothing is compiled")
+compiled = pytest.mark.skipif(WAY != "internals", reason="no addresses, so no short way")
 
 
 class Long(MistClassifier):
@@ -148,7 +151,7 @@ def do(model: MistClassifier, step: tuple[Any, ...], at: int) -> tuple[MistClass
         part = [i % len(X) for i in range(at, at + step[1])]
         return model, outcome(lambda: model.partial_fit(X[part], Y[part]))
     if kind == "set":
-        model.set_params(**step[1])
+        set_settings(model, **step[1])
     if kind == "fail":
         return model, outcome(lambda: model.partial_fit(X[:2], ["0", 1], classes=[5]))
     if kind == "replace" and step[1] == "pickle":
@@ -174,7 +177,9 @@ def test_the_short_way_is_the_long_one_sooner(leaf, binary, prior, plan):
 @pytest.mark.parametrize("options", [{"open_world": True}, {"split_test": "eprocess"}], ids=str)
 def test_the_short_way_with_what_learns_beside_the_tree(options):
     options = {**EAGER, "rows_per_split": 100, **options}
-    short, long = (kind.paper("G", **options) for kind in (MistClassifier, Long))
+    short, long = (
+        kind.from_settings(**{**PAPER_SETTINGS, **options}) for kind in (MistClassifier, Long)
+    )
     for x, label in zip(X, Y.tolist(), strict=True):
         assert short.predict_one(x) == long.predict_one(x)
         short.learn_one(x, label)
@@ -202,7 +207,7 @@ def test_plain_rows_do_not_meet_the_checks(monkeypatch, as_row):
 @compiled
 def test_an_option_that_is_set_is_checked():
     model = paper_tree().learn_one(X[0], 0).learn_one(X[1], 0)
-    model.delta = 2.0
+    model.split_test = SplitTest(delta=2.0)
     with pytest.raises(ValueError, match="delta"):
         model.learn_one(X[2], 0)
     assert model.n_rows_ == 2

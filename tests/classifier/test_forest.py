@@ -25,7 +25,9 @@ PLAIN = {**PAPER_SETTINGS, "thresholds": "gaussian", **QUICK}
 
 def forest(tree=FULL, n_trees=4, adapt=None, **options):
     """A forest whose prediction of the next row is that of any row, unless ``adapt`` is given."""
-    return MistForest(MistClassifier(**tree), n_trees, adapt=adapt, random_state=3, **options)
+    return MistForest(
+        MistClassifier.from_settings(**tree), n_trees, adapt=adapt, random_state=3, **options
+    )
 
 
 def rows(seed=0, n=400, n_classes=4, d=4):
@@ -101,14 +103,14 @@ def test_without_an_estimator_the_trees_have_the_settings_of_the_preset():
     X, y = rows(n=60)
     model = MistForest(n_trees=2, max_features=0.25).fit(X, y)
     expected = {
-        **MistClassifier().get_params(),
+        **MistClassifier().settings(),
         "split_test": "schedule",
         "grace_period": 100,
         "max_features": 0.25,
         "adapt": "classes",
     }
     for tree in model.trees_:
-        assert tree.get_params() == {**expected, "random_state": tree.random_state}
+        assert tree.settings() == {**expected, "random_state": tree.random_state}
     assert len({tree.random_state for tree in model.trees_}) == 2
 
 
@@ -296,7 +298,7 @@ def test_columns_by_name():
     pd = pytest.importorskip("pandas")
     X, y = rows(n=100)
     frame = pd.DataFrame(X, columns=list("abcd"))
-    tree = MistClassifier(**PLAIN, categorical_features=["d"])
+    tree = MistClassifier.from_settings(**PLAIN, categorical_features=["d"])
     frame["d"] = frame["d"] > 3
     model = MistForest(tree, 3).fit(frame, y)
     assert model.feature_names_in_.tolist() == list("abcd")
@@ -367,7 +369,7 @@ def test_options_set_later_apply_to_all_trees():
     assert (model.n_splits_, model.n_leaves_, model.depth_) == (0, 4, 0)
     model.set_params(estimator__max_leaves=None, max_features=None).partial_fit(X, y)
     assert all(tree.n_splits_ > 0 for tree in model.trees_)
-    assert all(tree.max_features is None for tree in model.trees_)
+    assert all(tree.settings()["max_features"] is None for tree in model.trees_)
 
 
 def test_sizes_are_sums_and_means_over_the_trees():

@@ -24,7 +24,9 @@ EACH = pytest.mark.parametrize("kind", KINDS)
 
 def forest(kind="trees", **tree):
     options = {"adapt": None, "random_state": 3, **KINDS[kind]}
-    return MistForest(MistClassifier(**{**TREE, "rows_per_split": 60, **tree}), 3, **options)
+    return MistForest(
+        MistClassifier.from_settings(**{**TREE, "rows_per_split": 60, **tree}), 3, **options
+    )
 
 
 def rows(seed=0, n=400, n_classes=5):

@@ -78,7 +78,7 @@ def test_splits_are_logged_as_they_happen(model):
     first = log[0]
     assert first.node == 0
     assert first.rows == first.seen
-    replay = paper_tree(model.leaf, categorical_features=[BINARY], **EAGER)
+    replay = paper_tree(model.settings()["leaf"], categorical_features=[BINARY], **EAGER)
     assert replay.partial_fit(X[: first.seen - 1], Y[: first.seen - 1]).n_splits_ == 0
     assert replay.partial_fit(X[[first.seen - 1]], Y[[first.seen - 1]]).split_log_ == [first]
 

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from material import BINARY, EAGER, by_trees, fingerprint, mixed_rows, state_arrays
-from mist import MistClassifier, MistForest
+from mist import MistClassifier, MistForest, SplitTest
 from mist.engine.state import M2, MEAN, N_LEAVES, leaf_cells
 from mist.persistence import load, save
 
@@ -20,7 +20,9 @@ OPTIONS: dict[str, Any] = {**EAGER, "leaf": "gaussian", "categorical_features": 
 
 def grown(seed: int = 0, n: int = 300, **options: Any) -> MistClassifier:
     """A tree that has split."""
-    model = MistClassifier(**{**OPTIONS, **options}).fit(*mixed_rows(seed, n, holes=0.0))
+    model = MistClassifier.from_settings(**{**OPTIONS, **options}).fit(
+        *mixed_rows(seed, n, holes=0.0)
+    )
     assert model.n_leaves_ > 3
     return model
 
@@ -154,8 +156,13 @@ def test_forks_are_kept_in_files(leaf, tmp_path):
 @pytest.mark.parametrize("forest", [False, True])
 def test_a_fork_answers_nothing_whatever_it_has_learnt(forest):
     X, y = mixed_rows(0, 60, holes=0.0)
-    model: Any = MistForest(MistClassifier(**OPTIONS), n_trees=2) if forest else None
-    part = (model or MistClassifier(**OPTIONS)).fit(X, y).fork().partial_fit(X[:9], y[:9])
+    model: Any = MistForest(MistClassifier.from_settings(**OPTIONS), n_trees=2) if forest else None
+    part = (
+        (model or MistClassifier.from_settings(**OPTIONS))
+        .fit(X, y)
+        .fork()
+        .partial_fit(X[:9], y[:9])
+    )
     named = dict(enumerate(X.T))
     for call, arguments in (
         (part.predict, (X,)),
@@ -172,7 +179,7 @@ def test_a_fork_answers_nothing_whatever_it_has_learnt(forest):
 
 def test_a_merged_model_goes_on():
     """The next row at a leaf that has passed several grace periods examines it, and once."""
-    model = MistClassifier("gaussian", grace_period=100, delta=0.5)
+    model = MistClassifier("gaussian", grace_period=100, split_test=SplitTest(delta=0.5))
     rng = np.random.default_rng(0)
     y = rng.integers(0, 2, 2000)
     X = rng.normal(size=(2000, 2)) + 8.0 * np.column_stack([y, 0 * y])
@@ -186,7 +193,7 @@ def test_a_merged_model_goes_on():
 
 
 def test_a_fork_of_a_tree_that_has_split_since():
-    base = MistClassifier(**{**OPTIONS, "class_prior": "counts"})
+    base = MistClassifier.from_settings(**{**OPTIONS, "class_prior": "counts"})
     base.fit(*mixed_rows(0, 100, holes=0.0))
     X, y = mixed_rows(1, 300, holes=0.0)
     part = base.fork().partial_fit(X, y)
@@ -206,11 +213,15 @@ def test_models_of_one_leaf_are_added_exactly_whatever_their_labels():
     X, y = mixed_rows(6, 200, n_classes=5, holes=0.1)
     names = np.array(["d", "b", "a", "e", "c"])[y]
     options = {**OPTIONS, "grace_period": 10**9}
-    one = MistClassifier(**options).partial_fit(X[y < 3], names[y < 3], classes=["a", "z"])
-    other = MistClassifier(**options).partial_fit(X[y > 1], names[y > 1], classes=["y"])
+    one = MistClassifier.from_settings(**options).partial_fit(
+        X[y < 3], names[y < 3], classes=["a", "z"]
+    )
+    other = MistClassifier.from_settings(**options).partial_fit(
+        X[y > 1], names[y > 1], classes=["y"]
+    )
     before = fingerprint(other)
     rows = np.concatenate([np.flatnonzero(y < 3), np.flatnonzero(y > 1)])
-    whole = MistClassifier(**options).partial_fit(X[rows], names[rows])
+    whole = MistClassifier.from_settings(**options).partial_fit(X[rows], names[rows])
     assert one.merge(other) is one
     assert one.classes_.tolist() == ["a", "b", "c", "d", "e", "y", "z"]
     assert fingerprint(other) == before
@@ -222,7 +233,7 @@ def test_models_of_one_leaf_are_added_exactly_whatever_their_labels():
 
 def test_an_empty_model_becomes_the_other():
     other = grown()
-    one = MistClassifier(**OPTIONS).merge(other)
+    one = MistClassifier.from_settings(**OPTIONS).merge(other)
     assert_same_sums(one, other)
     assert one.split_log_ == other.split_log_
     X = mixed_rows(0)[0]
@@ -230,7 +241,7 @@ def test_an_empty_model_becomes_the_other():
     np.testing.assert_allclose(*shares, atol=1e-9)
     # And nothing comes of an empty one.
     before = fingerprint(one)
-    assert fingerprint(one.merge(MistClassifier(**OPTIONS))) == before
+    assert fingerprint(one.merge(MistClassifier.from_settings(**OPTIONS))) == before
 
 
 @pytest.mark.parametrize("leaf", ["gaussian", "mixture"])
@@ -239,8 +250,8 @@ def test_trees_that_split_differently(leaf):
     Z, z = Z[500:], z[500:]
     # Otherwise a class moves between the two streams, and what it was is forgotten.
     options = {"leaf": leaf, "inheritance": "joint", "discount": 1.0, "adapt": None}
-    small = MistClassifier(**{**OPTIONS, **options, "max_leaves": 3}).fit(X, y)
-    large = MistClassifier(**{**OPTIONS, **options, "max_leaves": 3}).fit(Z, z)
+    small = MistClassifier.from_settings(**{**OPTIONS, **options, "max_leaves": 3}).fit(X, y)
+    large = MistClassifier.from_settings(**{**OPTIONS, **options, "max_leaves": 3}).fit(Z, z)
     large.max_leaves = small.max_leaves = 6
     large.partial_fit(X[:100], y[:100])
     small._check_rule()
@@ -264,7 +275,10 @@ def test_trees_that_split_differently(leaf):
 def test_scores_of_an_open_world_are_remembered():
     X, y = mixed_rows(0, 400, n_classes=2, holes=0.0)
     options = {**OPTIONS, "grace_period": 10**9, "open_world": True}
-    one, other = (MistClassifier(**options).fit(X[r], y[r]) for r in (slice(200), slice(200, 400)))
+    one, other = (
+        MistClassifier.from_settings(**options).fit(X[r], y[r])
+        for r in (slice(200), slice(200, 400))
+    )
     scored = one._state.conformity.scored.copy()
     one.merge(other)
     codes = one._labels.encode(other._labels.codes)
@@ -285,7 +299,7 @@ def refusals() -> dict[str, tuple[Any, Any]]:
     X, y = mixed_rows(7, 40, holes=0.0)
 
     def fit(X: Any = X, y: Any = y, **options: Any) -> MistClassifier:
-        return MistClassifier(**{**OPTIONS, "grace_period": 500, **options}).fit(X, y)
+        return MistClassifier.from_settings(**{**OPTIONS, "grace_period": 500, **options}).fit(X, y)
 
     def frame(*names: str) -> Any:
         return pytest.importorskip("pandas").DataFrame(X, columns=list(names))
@@ -325,7 +339,7 @@ def test_models_of_another_kind_and_the_same_model_are_refused():
 
 
 def forest(**options: Any) -> MistForest:
-    return MistForest(MistClassifier(**OPTIONS), n_trees=2, **options)
+    return MistForest(MistClassifier.from_settings(**OPTIONS), n_trees=2, **options)
 
 
 def test_forests_merge_tree_by_tree():

@@ -10,6 +10,7 @@ from sklearn.base import clone
 
 from material import BINARY, EAGER, fingerprint, mixed_rows
 from mist.engine.gaussian_mixtures import FREE_COMPONENT
+from mist.flat_settings import set_settings
 from published import paper_tree
 
 pytestmark = pytest.mark.parametrize("leaf", ["full", "mixture"])
@@ -170,7 +171,7 @@ def test_a_hole_leaves_a_column_out(leaf):
 
 def test_a_hole_in_a_question_is_answered_by_the_marginal_density(leaf):
     X, y = whole_rows(7)
-    model = calm(leaf).set_params(max_components=1).partial_fit(X, y)
+    model = set_settings(calm(leaf), max_components=1).partial_fit(X, y)
     asked = X[:50].copy()
     asked[:, 2] = np.nan
     grid = np.linspace(-20.0, 40.0, 4001)

@@ -19,7 +19,7 @@ def named(y):
 
 def learnt(leaf, y, X, **options):
     options = {**EAGER, "categorical_features": [1], "random_state": 0, **options}
-    return MistClassifier(leaf, **options).partial_fit(X, y)
+    return MistClassifier.from_settings(leaf=leaf, **options).partial_fit(X, y)
 
 
 def valid(model):

@@ -323,12 +323,16 @@ def test_labels_follow_from_the_probabilities_and_the_decision(decision, adapt):
     X, y = X[order], np.where(order % 3 == 0, 1, y[order])
     model, single = (made(decision=decision, adapt=adapt) for _ in range(2))
     found = model.prequential(X, y).tolist()
-    one_by_one = found[:1]
+    one_by_one, before = found[:1], np.zeros((400, 2))
     for i, (row, label) in enumerate(zip(X, y, strict=True)):
         if i:
             one_by_one.append(single.predict_one(row))
+            before[i, single.classes_] = list(single.predict_proba_one(row).values())
         single.learn_one(row, int(label))
     assert found == one_by_one
+    labels, at_once = made(decision=decision, adapt=adapt).prequential_proba(X, y)
+    assert labels.tolist() == found
+    np.testing.assert_allclose(at_once, before, rtol=0, atol=1e-5)
     shares, often = model.predict_proba(X), np.bincount(y)
     weights = {"balanced": 1.0 / often, "counts": np.ones(2)}.get(str(decision), [1.0, 3.0])
     assert np.array_equal(model.predict(X), (shares * weights).argmax(axis=1))
@@ -354,3 +358,19 @@ def test_a_late_text_was_0_in_the_memories():
     assert not known.mean[other, 2].any()
     assert np.isnan(known.mean[other, 3]).all()
     assert model.predict_many({"size": [0.0], "hue=blue": [1.0]}).tolist() == [2]
+
+
+def test_a_snapshot_before_a_class_does_not_know_that_it_follows_in_the_batch():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(30, 2)), np.repeat([0, 1, 2], 10)
+
+    def snapshot(*borders):
+        model = MistReplayForest(replay_trees=2, memory_trees=1)
+        for rows in np.split(np.arange(30), borders):
+            model.partial_fit(X[rows], y[rows], sample_weight=(rows < 20).astype(float))
+        return model._replay.snapshot
+
+    whole, parts = snapshot(), snapshot(20)
+    assert len(whole.rows) == 2
+    for one, other in zip(whole, parts, strict=True):
+        np.testing.assert_array_equal(np.asarray(one), np.asarray(other))

@@ -9,7 +9,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from material import EAGER, fingerprint
-from mist import MistClassifier
+from mist import MistClassifier, SplitTest
 from published import paper_tree
 
 
@@ -17,7 +17,7 @@ from published import paper_tree
 @parametrize_with_checks(
     [
         MistClassifier(),
-        MistClassifier(grace_period=20, split_test="gain", union_bound=False, delta=0.5),
+        MistClassifier(grace_period=20, split_test=SplitTest("gain", union_bound=False, delta=0.5)),
         paper_tree(),
         paper_tree("sketch"),
         paper_tree("majority"),
@@ -41,7 +41,7 @@ def test_clone_copies_parameters_and_nothing_learnt():
 
 def test_learning_changes_no_parameter():
     X, y = load_iris(return_X_y=True)
-    model = MistClassifier("sketch", **EAGER)
+    model = MistClassifier.from_settings(leaf="sketch", **EAGER)
     before = model.get_params()
     model.fit(X, y).partial_fit(X, y)
     assert model.get_params() == before
@@ -49,14 +49,16 @@ def test_learning_changes_no_parameter():
 
 def test_fit_forgets_what_was_learnt_before():
     X, y = load_iris(return_X_y=True)
-    used = MistClassifier(**EAGER).partial_fit(X[:, :2] + 7, y + 5)
-    assert fingerprint(used.fit(X, y)) == fingerprint(MistClassifier(**EAGER).fit(X, y))
+    used = MistClassifier.from_settings(**EAGER).partial_fit(X[:, :2] + 7, y + 5)
+    assert fingerprint(used.fit(X, y)) == fingerprint(
+        MistClassifier.from_settings(**EAGER).fit(X, y)
+    )
 
 
 def test_parameters_set_between_calls_apply_to_later_rows():
     X, y = load_iris(return_X_y=True)
     X, y = np.tile(X, (2, 1)), np.tile(y, 2)
-    model = MistClassifier(max_leaves=1, **EAGER).partial_fit(X, y)
+    model = MistClassifier.from_settings(max_leaves=1, **EAGER).partial_fit(X, y)
     assert model.n_splits_ == 0
     model.set_params(max_leaves=None).partial_fit(X, y)
     assert model.n_splits_ > 0
@@ -74,7 +76,7 @@ def test_a_pipeline_set_to_frames_hands_the_column_names_on():
     pd = pytest.importorskip("pandas")
     X, y = load_iris(return_X_y=True)
     frame = pd.DataFrame(X, columns=["sl", "sw", "pl", "pw"])
-    line = make_pipeline(StandardScaler(), MistClassifier(**EAGER))
+    line = make_pipeline(StandardScaler(), MistClassifier.from_settings(**EAGER))
     line.set_output(transform="pandas").fit(frame, y)
     assert line[-1].feature_names_in_.tolist() == ["sl", "sw", "pl", "pw"]
     assert line.score(frame, y) > 0.9
@@ -87,8 +89,8 @@ def test_pandas_frame_and_series_equal_arrays():
     frame = pd.DataFrame(X, columns=names, index=np.arange(len(X))[::-1])
     series = pd.Series(y, index=frame.index)
     weights = pd.Series(1.0 + y, index=frame.index)
-    by_frame = MistClassifier(**EAGER).fit(frame, series, sample_weight=weights)
-    by_array = MistClassifier(**EAGER).fit(X, y, sample_weight=1.0 + y)
+    by_frame = MistClassifier.from_settings(**EAGER).fit(frame, series, sample_weight=weights)
+    by_array = MistClassifier.from_settings(**EAGER).fit(X, y, sample_weight=1.0 + y)
     assert by_frame.feature_names_in_.tolist() == names
     np.testing.assert_array_equal(by_frame.predict_proba(frame), by_array.predict_proba(X))
     assert by_frame.score(frame, series) == by_array.score(X, y)
@@ -98,9 +100,9 @@ def test_polars_frame_and_series_equal_arrays():
     pl = pytest.importorskip("polars")
     X, y = load_iris(return_X_y=True)
     frame = pl.DataFrame(X, schema=["sl", "sw", "pl", "pw"])
-    by_frame = MistClassifier(**EAGER).fit(frame, pl.Series(y))
+    by_frame = MistClassifier.from_settings(**EAGER).fit(frame, pl.Series(y))
     assert by_frame.feature_names_in_.tolist() == ["sl", "sw", "pl", "pw"]
-    by_array = MistClassifier(**EAGER).fit(X, y)
+    by_array = MistClassifier.from_settings(**EAGER).fit(X, y)
     np.testing.assert_array_equal(by_frame.predict(frame), by_array.predict(X))
 
 

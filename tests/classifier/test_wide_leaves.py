@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from material import EAGER, fingerprint
-from mist import MistClassifier, MistForest
+from mist import MistClassifier, MistForest, SplitTest
 from mist.engine.gaussian_mixtures import Mixture
 from mist.engine.leaves.lowrank import LowRankLeaves
 from mist.engine.state import M2, MEAN, leaf_cells
@@ -33,7 +33,7 @@ def wide_rows(seed: int, n: int = 240, holes: float = 0.0) -> tuple[np.ndarray, 
 
 
 def wide(**options: object) -> MistClassifier:
-    return MistClassifier(categorical_features=[ZERO_ONE], **options)
+    return MistClassifier.from_settings(categorical_features=[ZERO_ONE], **options)
 
 
 def growing(inheritance: str = "joint") -> MistClassifier:
@@ -188,7 +188,11 @@ def test_bytes_grow_with_columns_and_not_with_their_square():
     sizes = []
     for d in (500, 1500):  # more than a full covariance is kept of
         X = rng.normal(size=(40, d))
-        sizes.append(MistClassifier(thresholds="gaussian").fit(X, np.arange(40) % 2).nbytes)
+        sizes.append(
+            MistClassifier(split_test=SplitTest(thresholds="gaussian"))
+            .fit(X, np.arange(40) % 2)
+            .nbytes
+        )
     assert sizes[1] < 3.1 * sizes[0]
 
 
@@ -203,7 +207,9 @@ def test_extreme_values_give_finite_answers(size):
 def test_leaves_that_inherit_nothing_begin_anew(leaf):
     """Whatever the place of the parent held."""
     X, y = wide_rows(12, 200)
-    model = MistClassifier(leaf, **EAGER, inheritance=None, max_leaves=2).fit(X, y)
+    model = MistClassifier.from_settings(leaf=leaf, **EAGER, inheritance=None, max_leaves=2).fit(
+        X, y
+    )
     state = model._state
     split = model.split_log_[0]
     side = X[:, split.feature] <= split.threshold

@@ -17,7 +17,7 @@ MODELS = {
     "MIST-G": lambda **options: MistClassifier.paper("G", **options),
     "MIST-K": lambda **options: MistClassifier.paper("K", **options),
     # Following a stream leaves the loop every 50 rows.
-    "MIST": lambda **options: MistClassifier(adapt=None, **options),
+    "MIST": lambda **options: MistClassifier.from_settings(adapt=None, **options),
 }
 NEVER = 10**9  # grace period of a tree that does not split
 

@@ -15,7 +15,7 @@ LEAVES = ("gaussian", "sketch", "full", "mixture")
 def grown(leaf="gaussian", holes=0.0, seed=0, **options):
     X, y = mixed_rows(seed, 500, 5, holes)
     options = {**EAGER, "categorical_features": [1], "adapt": None, **options}
-    model = MistClassifier(leaf, **options).partial_fit(X, y)
+    model = MistClassifier.from_settings(leaf=leaf, **options).partial_fit(X, y)
     assert model.n_leaves_ > 4
     return model, X
 
@@ -106,7 +106,7 @@ def test_candidate_splits_of_other_leaves_stay():
     X = rng.uniform(-1.0, 1.0, (3000, 3))
     y = np.floor(2 * X[:, 0]) + np.floor(2 * X[:, 1]) % 2
     rules = {"split_test": "eprocess", "grace_period": 40, "rows_per_split": 150, "adapt": None}
-    model = MistClassifier("gaussian", **rules).partial_fit(X, y)
+    model = MistClassifier.from_settings(leaf="gaussian", **rules).partial_fit(X, y)
     state = model._state
     held = {int(state.tree.leaves.node[leaf]) for leaf in state.candidate_splits}
     node = next(n for n in inner_nodes(state)[1:] if held & set(below(state, n)))
@@ -161,7 +161,9 @@ def test_a_rare_class_alone_is_worth_a_split():
     X = np.concatenate([np.zeros((5000, 1)), np.full((5000, 1), 3.0)])
     X += np.random.default_rng(0).normal(size=X.shape)
     y = np.repeat([0, 1], 5000)
-    model = MistClassifier("gaussian", adapt=None, max_leaves=2, **EAGER).partial_fit(X, y)
+    model = MistClassifier.from_settings(
+        leaf="gaussian", adapt=None, max_leaves=2, **EAGER
+    ).partial_fit(X, y)
     tree = model._state.tree
     assert model.n_leaves_ == 2
     at = {(int(tree.cells.leaf[c]), int(tree.cells.code[c])): c for c in leaf_cells(tree, 0)}
@@ -181,7 +183,9 @@ def test_a_side_of_one_class():
     X += np.random.default_rng(0).normal(size=X.shape) / 4.0
     y = np.repeat([0, 1, 2], 60)
     order = np.random.default_rng(1).permutation(180)
-    model = MistClassifier("gaussian", adapt=None, **EAGER).partial_fit(X[order], y[order])
+    model = MistClassifier.from_settings(leaf="gaussian", adapt=None, **EAGER).partial_fit(
+        X[order], y[order]
+    )
     alone = {}
     for node in inner_nodes(model._state):
         tree = model._state.tree

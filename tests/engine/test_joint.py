@@ -214,7 +214,9 @@ def test_columns_that_go_together_are_cut_to_no_variance_and_never_below(leaf):
         X = np.column_stack([one, 0.3 + 0.7 * one, ~one, one / 7, 3.3 * one + 0.1 * other, other])
         X = np.column_stack([X, 0.1 * other, rng.normal(size=400)])
         schedule = {"split_test": "schedule", "rows_per_split": 20, "grace_period": 20}
-        state = MistClassifier(leaf, **schedule, max_features=0.5).fit(X, y)._state
+        state = (
+            MistClassifier.from_settings(leaf=leaf, **schedule, max_features=0.5).fit(X, y)._state
+        )
         assert state.tree.counters[N_LEAVES] > 5
         diagonal = np.arange(8) * (np.arange(8) + 3) // 2
         assert (state.tree.stats[: state.tree.counters[N_CELLS], M2] >= 0.0).all()

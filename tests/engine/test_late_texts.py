@@ -10,7 +10,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from agreeing import same_label, same_tree, twin_answer
-from mist import MistClassifier, MistForest
+from mist import MistClassifier, MistForest, SplitTest
 from mist.baselines import RandomFeatureLDA
 from mist.engine.mixture_upkeep import components_of
 from mist.engine.state import MEAN
@@ -128,7 +128,7 @@ def test_a_late_text_agrees_with_a_twin_that_had_its_column(
 def test_a_late_text_leaves_what_a_column_of_zeros_would(options, d, missing):
     given = {"split_test": "schedule", "rows_per_split": 150, "grace_period": 50, "adapt": None}
     late, early, fresh = late_and_early(
-        lambda: MistClassifier(**(given | options)), 3, 600, missing, d
+        lambda: MistClassifier.from_settings(**given | options), 3, 600, missing, d
     )
     assert late.n_splits_ == early.n_splits_
     np.testing.assert_array_equal(late._order, early._order)
@@ -151,7 +151,7 @@ def test_components_of_mixtures_learn_the_new_columns():
     given = stream(3, 700)
     given[0][::2, 1] += 9.0
     tables = list(batches(*given))
-    model = MistClassifier(split_test="schedule", rows_per_split=10**6, adapt=None)
+    model = MistClassifier(split_test=SplitTest("schedule", rows_per_split=10**6), adapt=None)
     for table, y in tables[:-1]:
         model.learn_many(table, y, indicators=SOURCES)
     table, y = tables[-1]

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from material import by_trees
-from mist import MistClassifier
+from mist import MistClassifier, SplitTest
 from mist.engine import kll
 from mist.engine.joint import points_of
 from mist.engine.kll_merge import levels_of, merge_sketch
@@ -160,7 +160,9 @@ def stream(
 def learnt(
     leaf: str, X: np.ndarray, y: np.ndarray, w: np.ndarray, **options: Any
 ) -> MistClassifier:
-    model = MistClassifier(leaf, grace_period=NEVER, categorical_features=[1], **options)
+    model = MistClassifier.from_settings(
+        leaf=leaf, grace_period=NEVER, categorical_features=[1], **options
+    )
     # All models number the classes alike.
     return model.partial_fit(X, y, classes=[0, 1], sample_weight=w)
 
@@ -328,7 +330,7 @@ def test_a_class_that_is_new_becomes_a_copy():
 def test_splits_on_trial_end():
     X, y, _ = modes(4, 600)
     one, other = (
-        MistClassifier("full", grace_period=100, split_test="eprocess", delta=1e-200)
+        MistClassifier("full", grace_period=100, split_test=SplitTest("eprocess", delta=1e-200))
         for _ in range(2)
     )
     for model in (one, other):
@@ -347,7 +349,7 @@ def test_splits_on_trial_end():
 
 def sketched(leaf: str, X: np.ndarray, **options: Any) -> State:
     """The state of a model that has learnt rows of one class."""
-    model = MistClassifier(leaf, grace_period=NEVER, sketch_size=8, **options)
+    model = MistClassifier.from_settings(leaf=leaf, grace_period=NEVER, sketch_size=8, **options)
     return model.partial_fit(X, np.zeros(len(X)))._state
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from material import by_trees
-from mist import MistClassifier
+from mist import MistClassifier, SplitTest
 from mist.engine.compiled import exact
 from mist.engine.gaussian_mixtures import mixture_score
 from mist.engine.state import leaf_cells
@@ -60,7 +60,7 @@ def test_guesses_change_no_result(leaf):
     X, y = overlapping(3, 1200)
     kept = []
     for kind in range(4):
-        model = MistClassifier(leaf, adapt=None, grace_period=100, delta=0.5)
+        model = MistClassifier(leaf, adapt=None, grace_period=100, split_test=SplitTest(delta=0.5))
         rng, shares, out = np.random.default_rng(kind), [], []
         for start in range(0, len(X), 100):
             rows = slice(start, start + 100)

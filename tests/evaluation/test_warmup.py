@@ -37,7 +37,7 @@ holed[::9, 1] = np.nan
 eager = {"grace_period": 50, "tie_threshold": 0.9, "split_test": "gain"}
 is_tree = what in ("default", "gaussian", "sketch", "majority")
 if what == "default":
-    model = MistClassifier(**eager, categorical_features=[2])
+    model = MistClassifier.from_settings(**eager, categorical_features=[2])
 elif is_tree:
     model = MistClassifier.paper(leaf=what, **eager, categorical_features=[2])
 elif what == "forest":

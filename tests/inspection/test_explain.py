@@ -243,8 +243,8 @@ def shifted(leaf, **options):
     X, y = rng.normal(size=(2000, 3)), rng.integers(0, 2, 2000)
     X += 4.0 * np.eye(3)[y]
     X[1000:] += [3.0, -3.0, 0.0]
-    model = MistClassifier(
-        leaf, grace_period=50, split_test="schedule", rows_per_split=300, **options
+    model = MistClassifier.from_settings(
+        leaf=leaf, grace_period=50, split_test="schedule", rows_per_split=300, **options
     ).fit(X, np.array(["dry", "soaked"])[y])
     assert [change.kind for change in model.changes_] == ["common shift"]
     assert model.n_leaves_ > 1

@@ -31,7 +31,11 @@ from mist.datasets import load_toy
 from mist.evaluation import ClassIncrementalStream, evaluate
 from mist.interop.capymoa import EstimatorClassifier, MistClassifier, MistForest
 
-EAGER = {"leaf": "gaussian", "grace_period": 20, "delta": 0.5, "tie_threshold": 2.0}
+EAGER = {
+    "leaf": "gaussian",
+    "grace_period": 20,
+    "split_test": mist.SplitTest(delta=0.5, tie_threshold=2.0),
+}
 
 
 def blobs(n=400, n_labels=4, seed=0):

@@ -38,7 +38,7 @@ def rows(n: int = 6000) -> tuple[np.ndarray, np.ndarray]:
 
 
 def model(**options: Any) -> MistClassifier:
-    return MistClassifier("gaussian", delta=0.5, tie_threshold=1.0, **options)
+    return MistClassifier.from_settings(leaf="gaussian", delta=0.5, tie_threshold=1.0, **options)
 
 
 class Here:

@@ -15,8 +15,13 @@ from river import compose, datasets, ensemble, evaluate, metrics, preprocessing,
 import mist
 from material import fingerprint
 from mist.interop.river import MistClassifier, MistForest
+from mist.tree_options import SplitTest
 
-SMALL = {"leaf": "gaussian", "grace_period": 20, "delta": 0.5, "tie_threshold": 2.0}
+SMALL = {
+    "leaf": "gaussian",
+    "grace_period": 20,
+    "split_test": SplitTest(delta=0.5, tie_threshold=2.0),
+}
 
 
 def stream(n=120, seed=0):
@@ -69,12 +74,13 @@ def test_the_options_are_those_of_the_estimator(ours, theirs):
 
 
 def test_options_reach_the_model_and_its_clones():
-    model = MistClassifier(leaf="sketch", delta=0.25, seed=7)
+    test = SplitTest(delta=0.25)
+    model = MistClassifier(leaf="sketch", split_test=test, seed=7)
     for copy in (model, model.clone()):
-        assert (copy.leaf, copy.delta, copy.seed) == ("sketch", 0.25, 7)
+        assert (copy.leaf, copy.split_test, copy.seed) == ("sketch", test, 7)
         inner = copy.model.get_params()
-        assert (inner["leaf"], inner["delta"], inner["random_state"]) == ("sketch", 0.25, 7)
-    assert model.clone({"delta": 0.5}).model.delta == 0.5
+        assert (inner["leaf"], inner["split_test"], inner["random_state"]) == ("sketch", test, 7)
+    assert model.clone({"split_test": "gain"}).model.split_test == "gain"
     forest = MistForest(MistClassifier(leaf="gaussian"), n_trees=2)
     assert isinstance(forest.model.estimator, mist.MistClassifier)
     assert forest.clone().model.estimator.leaf == "gaussian"
@@ -83,6 +89,8 @@ def test_options_reach_the_model_and_its_clones():
 def test_unknown_options_are_refused_by_name():
     with pytest.raises(TypeError, match=r"MistClassifier: .*'grace'"):
         MistClassifier(grace=1)
+    with pytest.raises(TypeError, match=r"split_test=SplitTest\(delta=0.05\)"):
+        MistClassifier(delta=0.05)
     with pytest.raises(ValueError, match="leaf='tree' is unknown"):
         MistClassifier(leaf="tree").learn_one({"a": 1.0}, 0)
 

@@ -15,30 +15,46 @@ import numpy as np
 from alike import assert_alike
 
 import mist
-from mist import MistClassifier, MistForest, MistReplayForest, baselines
+from mist import MistClassifier, MistForest, MistReplayForest, SplitTest, baselines
 from mist.persistence import load_with_attachment, save
 from mist_bench import baselines as more
 
 EAGER = {"grace_period": 10, "split_test": "gain", "union_bound": False, "tie_threshold": 1.0}
 EAGER["delta"] = 0.5
 TRIALS = {"grace_period": 10, "split_test": "eprocess", "rows_per_split": 30, "delta": 0.9}
-FOREST = MistClassifier("gaussian", split_test="schedule", grace_period=10, rows_per_split=20)
+FOREST = MistClassifier(
+    "gaussian", split_test=SplitTest("schedule", rows_per_split=20), grace_period=10
+)
 
 MODELS = {
-    "gaussian": partial(MistClassifier, "gaussian", **EAGER),
+    "gaussian": partial(MistClassifier.from_settings, leaf="gaussian", **EAGER),
     "gaussian without a split": partial(MistClassifier, "gaussian"),
     "gaussian without sketches": partial(
-        MistClassifier, "gaussian", thresholds="gaussian", open_world=True, **EAGER
+        MistClassifier.from_settings,
+        leaf="gaussian",
+        thresholds="gaussian",
+        open_world=True,
+        **EAGER,
     ),
-    "sketch": partial(MistClassifier, "sketch", sketch_size=8, inheritance="sketch", **EAGER),
+    "sketch": partial(
+        MistClassifier.from_settings, leaf="sketch", sketch_size=8, inheritance="sketch", **EAGER
+    ),
     "sketch of single precision": partial(
-        MistClassifier, "sketch", sketch_dtype="float32", max_classes_per_leaf=2, **EAGER
+        MistClassifier.from_settings,
+        leaf="sketch",
+        sketch_dtype="float32",
+        max_classes_per_leaf=2,
+        **EAGER,
     ),
-    "majority without inheritance": partial(MistClassifier, "majority", inheritance=None, **EAGER),
-    "full": partial(MistClassifier, "full", **EAGER),
-    "mixture": partial(MistClassifier, max_components=3, open_world=True, **EAGER),
-    "trials": partial(MistClassifier, "gaussian", class_prior="counts", **TRIALS),
-    "trials of mixtures": partial(MistClassifier, max_components=2, **TRIALS),
+    "majority without inheritance": partial(
+        MistClassifier.from_settings, leaf="majority", inheritance=None, **EAGER
+    ),
+    "full": partial(MistClassifier.from_settings, leaf="full", **EAGER),
+    "mixture": partial(MistClassifier.from_settings, max_components=3, open_world=True, **EAGER),
+    "trials": partial(
+        MistClassifier.from_settings, leaf="gaussian", class_prior="counts", **TRIALS
+    ),
+    "trials of mixtures": partial(MistClassifier.from_settings, max_components=2, **TRIALS),
     "low rank": partial(MistClassifier),
     "forest": partial(MistForest, FOREST, 2, bootstrap=True, random_features=4),
     "replay": partial(

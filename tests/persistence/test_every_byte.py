@@ -7,12 +7,13 @@ import pytest
 
 import mist
 from mist.baselines import NCM
-from mist.commands.checkpoint import Checkpoint, Kept
-from mist.commands.session import Session
 from mist.persistence import load_with_attachment
+from mist.streaming.runs.checkpoint import Checkpoint, Kept
+from mist.streaming.runs.session import Session
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"
 SETTINGS = {"FILE": ["pets.csv"], "--seed": 42}
+RENAMES = {"pup": "dog"}
 ENCODING = {"target": "y", "columns": ["size", "flag"], "texts": {"flag": ["no"]}, "integers": True}
 
 
@@ -20,7 +21,7 @@ def kept(model):
     """What a run over a file keeps once the model has learnt."""
     models = {"mist-g": model}
     session = Session(models).state()
-    return Kept(models, session, 0, ENCODING, None, 0)
+    return Kept(models, session, 0, ENCODING, None, 0, RENAMES)
 
 
 def make(kind, path):
@@ -82,6 +83,7 @@ def test_a_checkpoint_is_taken_up_as_it_was(tmp_path):
     model = mist.load(FIXTURES / "format1-gaussian.mist")
     found = Checkpoint(path, 1, SETTINGS).load()
     assert found.encoding == ENCODING
+    assert found.renames == RENAMES
     assert found.session["trials"]["mist-g"]["answers"]["rows_each"] == 1
     assert found.predictions == 0
     arrays = zip(model._state.tree, found.models["mist-g"]._state.tree, strict=True)
@@ -118,11 +120,13 @@ ODD = {
     "a position that is none": put(whole, "position", {"rows": 3}),
     "offsets that are none": put(whole, "position", {"rows": 3, "offsets": {"0": "a"}}),
     "partitions that are none": put(whole, "position", {"rows": 3, "offsets": {0: 1}}),
+    "renames to no text": put(whole, "renames", {"a": 3}),
     "a session without rows": lambda attachment: session(attachment).pop("done"),
     "a number of rows that is none": put(session, "done", "12"),
     "fewer rows than none": put(session, "done", -5),
     "first rows that are none": put(session, "first_rows", {1: "a"}),
     "other trials": put(session, "trials", {"mist-k": {}}),
+    "no counts of sureness": put(session, "sureness", {}),
     "hits that are none": put(trial, "hits", 1.5),
     "answers of nothing": put(trial, "answers", {}),
     "blocks of no row": lambda attachment: trial(attachment)["answers"].update(rows_each=0),
@@ -171,7 +175,7 @@ ODD_ENCODINGS = {
 
 @pytest.mark.parametrize("encoding", ODD_ENCODINGS.values(), ids=ODD_ENCODINGS)
 def test_a_model_with_an_odd_encoding_is_not_applied(tmp_path, encoding):
-    from mist.commands.checkpoint import load_run
+    from mist.streaming.runs.checkpoint import load_run
 
     path = tmp_path / "model.mist"
     attachment = {"encoding": encoding}

@@ -11,7 +11,7 @@ import pytest
 from alike import assert_alike
 
 import mist
-from mist import MistClassifier, MistForest, baselines
+from mist import MistClassifier, MistForest, SplitTest, baselines
 from mist.persistence import load_with_attachment, save
 from mist.preprocessing import StreamEncoder, StreamPipeline
 from mist_bench import baselines as more
@@ -58,8 +58,8 @@ def test_models_of_every_kind_are_saved_and_learn_on_bit_for_bit(matrix):
 @pytest.mark.parametrize("leaf", ["gaussian", "sketch"])
 def test_a_saved_tree_goes_on_as_the_one_that_was_never_saved(leaf, path):
     X, y = rows()
-    straight = MistClassifier(leaf, **EAGER).partial_fit(X, y)
-    MistClassifier(leaf, **EAGER).partial_fit(X[:80], y[:80]).save(path)
+    straight = MistClassifier.from_settings(leaf=leaf, **EAGER).partial_fit(X, y)
+    MistClassifier.from_settings(leaf=leaf, **EAGER).partial_fit(X[:80], y[:80]).save(path)
     model = mist.load(path)
     assert model.n_rows_ == 80
     for row, label in zip(X[80:].tolist(), y[80:].tolist(), strict=True):
@@ -73,7 +73,9 @@ def test_a_saved_tree_goes_on_as_the_one_that_was_never_saved(leaf, path):
 def test_a_forest_goes_on_and_its_trees_share_their_labels_again(path):
     X, y = rows()
     X = np.nan_to_num(X)
-    tree = MistClassifier("gaussian", split_test="schedule", grace_period=20, rows_per_split=40)
+    tree = MistClassifier(
+        "gaussian", split_test=SplitTest("schedule", rows_per_split=40), grace_period=20
+    )
     model = MistForest(tree, 2, random_features=3).partial_fit(X, y)
     model.save(path)
     other = mist.load(path)
@@ -87,7 +89,7 @@ def test_a_forest_goes_on_and_its_trees_share_their_labels_again(path):
 
 @pytest.mark.filterwarnings("ignore:X does not have valid feature names")
 def test_columns_by_name_and_labels_that_were_declared_are_kept(path):
-    model = MistClassifier("gaussian", **EAGER)
+    model = MistClassifier.from_settings(leaf="gaussian", **EAGER)
     for i in range(60):
         model.learn_one({"a": float(i % 2), "b": i / 60}, "even" if i % 2 == 0 else "odd")
     model.partial_fit([[0.0, 0.0]], ["odd"], classes=["none", "odd"])
@@ -137,12 +139,13 @@ def test_a_refused_call_leaves_a_model_that_can_be_saved(path):
 
 def test_options_that_were_set_later_are_kept(path):
     X, y = rows()
-    model = MistClassifier("gaussian", **EAGER).fit(X, y).set_params(delta=0.25)
+    model = MistClassifier.from_settings(leaf="gaussian", **EAGER).fit(X, y)
+    model.set_params(split_test__delta=0.25)
     model.save(path)
     other = mist.load(path)
-    assert other.delta == 0.25
+    assert other.split_test.delta == 0.25
     assert_alike(model, other)
-    model.set_params(delta=7).save(path)
+    model.set_params(split_test__delta=7).save(path)
     with pytest.raises(ValueError, match="delta=7"):
         mist.load(path).partial_fit(X, y)
 
@@ -184,7 +187,7 @@ def test_models_of_classes_that_nobody_registered_say_so(path):
 
 def test_other_ways_to_keep_models_work_for_one_from_a_file(path, tmp_path):
     X, y = rows()
-    MistClassifier("gaussian", **EAGER).fit(X, y).save(path)
+    MistClassifier.from_settings(leaf="gaussian", **EAGER).fit(X, y).save(path)
     model = mist.load(path)
     joblib.dump(model, tmp_path / "model.joblib")
     mapped = joblib.load(tmp_path / "model.joblib", mmap_mode="r")

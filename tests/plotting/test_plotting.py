@@ -20,6 +20,7 @@ from mist.plotting import (
     plot_curves,
     plot_forgetting,
     plot_growth,
+    plot_reliability,
     plot_tasks,
 )
 from stream_results import result, without_tasks
@@ -47,6 +48,9 @@ PLOTS = {
     "confusions": lambda ax=None, **options: plot_confusions(
         ["a", "b"], [[9, 1], [0, 0]], ax, **options
     ),
+    "reliability": lambda ax=None, **options: plot_reliability(
+        [0.3, 0.0, 0.9], [0.5, 0.0, 0.8], [20, 0, 80], ax, **options
+    ),
 }
 LABELS = {
     "accuracy": ("rows learnt", "accuracy"),
@@ -58,6 +62,7 @@ LABELS = {
     "classes": ("first principal component", "second principal component"),
     "recall": ("rows learnt", ""),
     "confusions": ("predicted class", "true class"),
+    "reliability": ("probability of the prediction", "share of right predictions"),
 }
 
 
@@ -288,6 +293,29 @@ def test_confusions_are_shares_of_the_true_class_and_empty_without_rows(ax):
 def test_confusions_of_another_shape(rows, ax):
     with pytest.raises(ValueError, match="shape"):
         plot_confusions(["a", "b"], rows, ax)
+
+
+def test_reliability_leaves_out_empty_bins_and_sizes_points_by_rows(ax):
+    PLOTS["reliability"](ax)
+    diagonal, line = ax.lines
+    assert diagonal.get_xydata().tolist() == [[0, 0], [1, 1]]
+    assert line.get_xydata().tolist() == [[0.3, 0.5], [0.9, 0.8]]
+    bars, points = ax.collections
+    assert points.get_sizes().tolist() == [36.0, 144.0]
+    # 95 % of the experiments with 20 rows give less than .28 more or less, where half are right.
+    (low, high), _ = (segment[:, 1] for segment in bars.get_segments())
+    assert (low, high) == pytest.approx((0.5 - 0.2, 0.5 + 0.2), abs=0.01)
+    PLOTS["reliability"](ax, label="another")
+    assert len(ax.lines) == 3
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [(([0.5], [0.5, 0.6], [3, 4]), "lists of one length"), (([0.5], [0.5], [0]), "rows are all 0")],
+)
+def test_reliability_of_nothing(given, words, ax):
+    with pytest.raises(ValueError, match=words):
+        plot_reliability(*given, ax)
 
 
 def test_changes_new_classes_and_baselines_are_in_the_legend(ax):

@@ -1,6 +1,8 @@
 """Encoder and model in one: new categories, new columns and new labels as they come."""
 
 import pickle
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 import pytest
@@ -198,7 +200,39 @@ def test_only_models_that_test_then_train_are_asked_to():
     line = StreamPipeline(None, SGDClassifier())
     with pytest.raises(TypeError, match="SGDClassifier has no prequential: call predict"):
         line.prequential_many(X, Y)
+    with pytest.raises(TypeError, match="no prequential_proba: call predict_proba, then partial"):
+        line.prequential_proba_many(X, Y)
     assert set(vars(line)) == {"encoder", "model"}
+
+
+def test_probabilities_of_rows_before_they_are_learnt():
+    line = StreamPipeline(StreamEncoder(categories=KNOWN), paper_tree())
+    twin = clone(line)
+    half = len(Y) // 2
+    line.learn_many(part(slice(half)), Y[:half])
+    twin.learn_many(part(slice(half)), Y[:half])
+    alone = load_again(line)
+    labels, shares = line.prequential_proba_many(part(slice(half, None)), Y[half:])
+    assert labels.tolist() == twin.prequential_many(part(slice(half, None)), Y[half:]).tolist()
+    assert shares.shape == (len(Y) - half, len(line.classes_))
+    for place, (size, coat) in enumerate(zip(X["size"][half:], X["coat"][half:], strict=True)):
+        one = alone.predict_proba_one({"size": size, "coat": coat})
+        found = dict(zip(line.classes_.tolist(), shares[place].tolist(), strict=True))
+        assert found == {label: pytest.approx(one.get(label, 0.0), abs=2e-5) for label in found}
+        alone.learn_one({"size": size, "coat": coat}, Y[half + place])
+    np.testing.assert_array_equal(line.predict_proba_many(TEST), twin.predict_proba_many(TEST))
+    rows = np.array([[size, coat] for size, coat in zip(*X.values(), strict=True)], dtype=object)
+    by_place, by_name = StreamPipeline(None, paper_tree()), StreamPipeline(None, paper_tree())
+    _, of_array = by_place.prequential_proba(rows, Y)
+    _, of_table = by_name.prequential_proba_many(X, Y)
+    np.testing.assert_array_equal(of_array, of_table)
+
+
+def load_again(model):
+    """A copy by way of a file."""
+    with TemporaryDirectory() as folder:
+        model.save(Path(folder, "model.mist"))
+        return load(Path(folder, "model.mist"))
 
 
 def test_rows_by_name_are_no_answer_where_columns_had_none():

@@ -26,11 +26,12 @@ from agreeing import OPTIONS, choices, possible, same_label, same_tree, twin_ans
 from material import fingerprint
 from mist import MistClassifier, MistForest, load
 from mist.engine.state import N_LEAVES, leaf_cells
+from mist.flat_settings import set_settings
+from mist.presets import PAPER_SETTINGS
 from naive import NaiveMist
-from published import paper_tree
 from reliability.world import WEIGHTS, Rows, World
 
-PATHS = {"_fast_path", "_following_path"}
+PATHS = {"_checked_options", "_fast_path", "_following_path"}
 """Attributes that calls may make or drop."""
 
 EAGER = {"grace_period": [3, 10, 40], "split_test": ["gain", "gap", "schedule"]}
@@ -106,7 +107,7 @@ class Learner(RuleBasedStateMachine):
         self.history.append(rows)
 
     def balance(self) -> dict[Any, float] | None:
-        return self.totals if self.model.get_params().get("class_prior") == "balanced" else None
+        return self.totals if getattr(self.model, "class_prior", None) == "balanced" else None
 
     # --- learning ---------------------------------------------------------------------------
 
@@ -273,7 +274,7 @@ class Learner(RuleBasedStateMachine):
         assert self.model.n_rows_ == self.learnt
         drawn = isinstance(self.model, MistForest) and self.model.bootstrap
         for tree in self.trees():
-            arrays, options = tree._state.tree, tree.get_params()
+            arrays, options = tree._state.tree, tree.settings()
             received = float(arrays.nodes.mass[0]) if drawn else self.received
             assert arrays.nodes.mass[0] == pytest.approx(received, rel=1e-9)
             held = 0.0
@@ -350,8 +351,10 @@ class Twinned(Learner):
         binary = min(binary, columns)
         options = {**possible(options), "categorical_features": list(range(binary)) or None}
         prior = options.pop("class_prior")
+        # A model forgets values without effect, which others may give an effect later.
+        self.settings = {**PAPER_SETTINGS, **options, "class_prior": prior}
         self.begin(
-            paper_tree(**options, class_prior=prior),
+            MistClassifier.from_settings(**self.settings),
             World(seed, columns, binary, missing, scales),
             named,
         )
@@ -361,20 +364,22 @@ class Twinned(Learner):
     def option_changes(self, name, at):
         value = CHANGEABLE[name][at % len(CHANGEABLE[name])]
         self.plain = False
-        self.model.set_params(**{name: value})
+        self.settings[name] = value
+        set_settings(self.model, **self.settings)
         setattr(self.twin, name, value)
 
     @precondition(lambda self: self.fitted())
     @rule(name=st.sampled_from(sorted(FIXED)), seed=seeds)
     def option_may_not_change(self, name, seed):
-        before = self.model.get_params()[name]
-        self.model.set_params(**{name: FIXED[name]})
+        before = self.model.settings()
+        if set_settings(self.model, **{name: FIXED[name]}).settings() == before:
+            return  # it has no effect
         rows = self.world.rows(seed, 2, [1.0])
         if self.named:
             self.refused(self.model.learn_many, self.table(rows.X), rows.y)
         else:
             self.refused(self.model.partial_fit, rows.X, rows.y)
-        self.model.set_params(**{name: before})
+        set_settings(self.model, **self.settings)
 
     @invariant()
     def the_twin_knows_the_same(self):
@@ -428,7 +433,7 @@ class Alone(Learner):
         binary = min(binary, columns)
         options = possible({**options, "criterion": "gini"})
         options["categorical_features"] = list(range(binary)) or None
-        model: Any = MistClassifier(**options)
+        model: Any = MistClassifier.from_settings(**options)
         if forest is not None:
             model = MistForest(model, **forest)
         self.begin(model, World(seed, columns, binary, missing, scales), named)

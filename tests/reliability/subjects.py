@@ -80,7 +80,7 @@ def _river() -> Any:
 _TREE: dict[str, Any] = {"gaps": True, "merged": True, "units": "columns"}
 
 SUBJECTS = {
-    "default": Subject(lambda: MistClassifier(max_components=3, **EAGER), **_TREE),
+    "default": Subject(lambda: MistClassifier.from_settings(max_components=3, **EAGER), **_TREE),
     "gaussian": Subject(lambda: paper_tree("gaussian", **EAGER), **_TREE),
     "sketch": Subject(lambda: paper_tree("sketch", sketch_size=8, **EAGER), **_TREE),
     "majority": Subject(lambda: paper_tree("majority", **EAGER), **_TREE),

@@ -26,16 +26,18 @@ SCHEDULE = {"split_test": "schedule", "rows_per_split": 60, "grace_period": 30}
 
 KINDS: dict[str, Callable[[], Any]] = {
     "mixture": lambda: MistClassifier(),
-    "mixture, split": lambda: MistClassifier(**SCHEDULE),
+    "mixture, split": lambda: MistClassifier.from_settings(**SCHEDULE),
     "full": lambda: MistClassifier("full"),
     "gaussian": lambda: MistClassifier("gaussian"),
-    "gaussian, split": lambda: MistClassifier("gaussian", **SCHEDULE),
-    "gaussian, likelihood": lambda: MistClassifier("gaussian", **{**SCHEDULE, **LIKELIHOOD}),
+    "gaussian, split": lambda: MistClassifier.from_settings(leaf="gaussian", **SCHEDULE),
+    "gaussian, likelihood": lambda: MistClassifier.from_settings(
+        leaf="gaussian", **{**SCHEDULE, **LIKELIHOOD}
+    ),
     "sketch": lambda: MistClassifier("sketch"),
-    "majority": lambda: MistClassifier("majority", **SCHEDULE),
+    "majority": lambda: MistClassifier.from_settings(leaf="majority", **SCHEDULE),
     "MIST-G": lambda: MistClassifier.paper("G"),
     "MIST-K": lambda: MistClassifier.paper("K"),
-    "forest": lambda: MistForest(MistClassifier(**SCHEDULE), n_trees=2),
+    "forest": lambda: MistForest(MistClassifier.from_settings(**SCHEDULE), n_trees=2),
     "replay": lambda: MistReplayForest(replay_trees=5, memory_trees=2),
 }
 all_kinds = pytest.mark.parametrize("kind", KINDS)

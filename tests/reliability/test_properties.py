@@ -13,11 +13,12 @@ from subjects import ASKED, SUBJECTS, Drawn, drawn_for, each, held, made, stream
 
 import mist
 from material import most_probable
-from mist import QuantileSketch
+from mist import MistClassifier, QuantileSketch
 from mist.engine.inheritance import LEAST_MASS
 from mist.engine.kll import total_weight
 from mist.engine.leaf_rules import leaf_masses
 from mist.engine.state import leaf_cells
+from mist.flat_settings import set_settings
 from mist.limits import LARGEST
 from mist.persistence import save
 from published import rank_error
@@ -29,7 +30,12 @@ CLEAR = 1e-6
 def learnt(name, stream, **options):
     """An estimator that has learnt a stream."""
     weights = {"sample_weight": stream.weights} if SUBJECTS[name].weighted else {}
-    return made(name).set_params(**options).partial_fit(stream.X, stream.y, **weights)
+    model = made(name)
+    if options and isinstance(model, MistClassifier):
+        set_settings(model, **options)
+    elif options:
+        model.set_params(**options)
+    return model.partial_fit(stream.X, stream.y, **weights)
 
 
 def clear(proba):
@@ -80,9 +86,9 @@ def test_the_order_of_columns_plays_no_part(name, data, order):
     if name in ("gaussian", "majority"):
         options = {"thresholds": "gaussian"}
     elif name == "forest":
-        options = {"estimator__thresholds": "gaussian"}
+        options = {"estimator__split_test__thresholds": "gaussian"}
     elif name == "pipeline":
-        options = {"model__thresholds": "gaussian"}
+        options = {"model__split_test__thresholds": "gaussian"}
     moved = Drawn(stream.X[:, order], stream.y, stream.weights, stream.asked[:, order])
     one, other = learnt(name, stream, **options), learnt(name, moved, **options)
     np.testing.assert_allclose(
@@ -333,7 +339,7 @@ def test_a_missing_value_is_an_absent_key(name, data):
 @given(stream=streams(gaps=True))
 def test_leaves_hold_the_mass_that_came_and_cells_the_rows_of_their_leaf(name, discount, stream):
     joint = name == "default"
-    model = made(name).set_params(discount=discount)
+    model = set_settings(made(name), discount=discount)
     keep = stream.weights > 0
     total = 0.0
     for x, label, weight in zip(stream.X[keep], stream.y[keep], stream.weights[keep], strict=True):
@@ -361,7 +367,10 @@ def test_leaves_hold_the_mass_that_came_and_cells_the_rows_of_their_leaf(name, d
     for leaf in range(model.n_leaves_):
         cells = leaf_cells(tree, leaf)
         np.testing.assert_allclose(tree.cells.count[cells].sum(), tree.leaves.weight_seen[leaf])
-        if model.leaf in ("gaussian", "sketch"):  # those that renew their cells now and then
+        if model.settings()["leaf"] in (
+            "gaussian",
+            "sketch",
+        ):  # those that renew their cells now and then
             assert tree.cells.steps[cells].sum() == tree.leaves.n_updates[leaf]
         if not tree.leaves.prior_only[leaf]:
             np.testing.assert_allclose(tree.cells.weight[cells].sum(), tree.leaves.weight[leaf])
@@ -375,7 +384,7 @@ def test_leaves_hold_the_mass_that_came_and_cells_the_rows_of_their_leaf(name, d
 @ASKED
 @given(stream=streams(gaps=True), size=st.sampled_from([8, 16]), whole=st.booleans())
 def test_weights_in_sketches_sum_to_the_rows_of_their_cell(stream, size, whole):
-    model = made("sketch").set_params(sketch_size=size)
+    model = set_settings(made("sketch"), sketch_size=size)
     weights = np.ceil(stream.weights) if whole else np.ones(len(stream.y))
     for _, rows in itertools.groupby(range(len(stream.y)), key=lambda i: i // 7):
         part = list(rows)

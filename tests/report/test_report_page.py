@@ -1,11 +1,22 @@
+import math
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from mist.adaptation.changes import Change
-from mist.evaluation.stream_record import Baseline, ModelRecord, StreamRecord
+from mist.engine import numba_access
+from mist.evaluation.stream_record import (
+    Baseline,
+    ModelRecord,
+    NotableRow,
+    Reliability,
+    StreamRecord,
+)
 from mist.report import HEADINGS, render_page, summarise
+from mist.report.document import versions
+from mist.report.result_rows import NOTHING
 from outline import Outline, assert_self_contained
 from stream_results import SETTINGS, result, section, without_tasks
 
@@ -96,6 +107,12 @@ def test_summary_settings_and_versions():
     for expected in ("mist 0.", "Python 3.", "numpy 2.", "scikit-learn 1."):
         assert expected in words
     assert page().count('class="differs"') == 2
+
+
+@pytest.mark.parametrize(("way", "told"), [("public", True), ("internals", False)])
+def test_a_numba_whose_internals_are_not_used_is_named(monkeypatch, way, told):
+    monkeypatch.setattr(numba_access, "WAY", way)
+    assert dict(versions())["numba"].endswith("public interface only") == told
 
 
 def test_without_tasks_there_is_no_matrix_and_nothing_about_forgetting():
@@ -250,6 +267,45 @@ def test_further_models_are_folded():
     assert "<summary>Recall over the stream: MIST-K</summary>" in text
     assert "<summary>Confusions: MIST-K</summary>" in text
     assert "Confusions: MIST-G</h3>" in text
+
+
+def sure(*rows, **changes):
+    """The stream of `counted`, with a model that was too sure of its predictions."""
+    rows = np.array(rows)
+    reliability = Reliability(rows, 0.9 * rows, rows // 2)
+    given = counted()
+    return {**given, "models": [replace(given["models"][0], reliability=reliability, **changes)]}
+
+
+def test_calibration_in_words_and_as_a_diagram():
+    text = page(section(without_tasks(), **sure(9, 20, 40)))
+    assert_self_contained(text)
+    words = " ".join(" ".join(Outline(text).words).split())
+    assert "Mean probability 0.900, 0.493 of the predictions right, so too sure by 0.407;" in words
+    assert "expected calibration error 0.407 (mean distance from the diagonal" in words
+    assert "Without 231 rows whose probability is not known." in words
+    assert any("Reliability diagram on wine" in label for label in Outline(text).labels)
+
+
+def test_a_calibration_of_one_point_is_not_drawn():
+    for rows in ((9, 9, 200), (0, 0)):
+        assert "Calibration" not in page(section(without_tasks(), **sure(*rows)))
+
+
+def test_rows_to_look_at():
+    unsure = (NotableRow(7, "<cat>", "dog", 0.25), NotableRow("b.csv:9", "dog", "dog", 0.5))
+    novel = (NotableRow(8, "cow", "dog", math.nan, "first row of its class"),)
+    text = page(section(without_tasks(), **sure(20, 20, unsure=unsure, novel=novel)))
+    rows = rows_of(text)
+    start = rows.index(["row", "label", "predicted", "probability"])
+    assert rows[start + 1 : start + 3] == [
+        ["7", "&lt;cat&gt;", "dog", "0.250"],
+        ["b.csv:9", "dog", "dog", "0.500"],
+    ]
+    start = rows.index(["row", "label", "predicted", "probability", "why"])
+    assert rows[start + 1] == ["8", "cow", "dog", NOTHING, "first row of its class"]
+    certain = (replace(unsure[0], probability=0.995),)
+    assert "least confidence" not in page(section(without_tasks(), **sure(20, unsure=certain)))
 
 
 def test_one_class_has_nothing_to_tell_apart():

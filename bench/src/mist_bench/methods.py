@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from mist import baselines
+from mist.flat_settings import flattened
 from mist.presets import GIVEN, Preset, check_known, make_model, unknown_name
 from mist.variants import Variants, entitle, join_name
 from mist_bench import baselines as more_baselines
@@ -49,7 +50,9 @@ class Method:
 
 
 def _of_preset(preset: Preset) -> Method:
-    return Method(preset.title, preset.group, None, preset.reference, preset.parameters)
+    # Records of runs hold parameters as JSON, so without objects.
+    parameters = flattened(preset.parameters)
+    return Method(preset.title, preset.group, None, preset.reference, parameters)
 
 
 def _river(kind: str, title: str, reference: str) -> dict[str, Method]:
@@ -282,7 +285,7 @@ def make(
     Examples
     --------
     >>> from mist_bench.methods import make
-    >>> make("vfdt", seed=1).get_params()["bound"]
+    >>> make("vfdt", seed=1).settings()["bound"]
     'hoeffding'
     >>> make("slda")
     SLDA()

@@ -59,13 +59,14 @@ def around_a_split(dataset: str, method: str, seed: int) -> dict[str, Any]:
     """
     from mist.datasets import load
     from mist.evaluation import ClassIncrementalStream
+    from mist.flat_settings import set_settings
 
     setting = SETTINGS[dataset]
     table = load(setting.dataset, **setting.load_options(seed, "paper"))
     options = setting.stream_options("paper", ALL[method])
     stream = ClassIncrementalStream(table.X, table.y, seed=seed, **options)
     model = make(method, seed=seed, categorical_features=np.flatnonzero(table.categorical).tolist())
-    model.set_params(max_leaves=1, **_SOON)
+    set_settings(model, max_leaves=1, **_SOON)
     start = int(stream.boundaries[_TASK - 1])
     tasks = list(stream)
     rows, new, old = [], [], []

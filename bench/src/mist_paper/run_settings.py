@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from mist.estimator import settings_of
 from mist_bench.methods import make
 from mist_bench.outcomes import title_of
 from mist_bench.record import Task
@@ -57,7 +58,7 @@ _REASONS = {
 def _value_of(method: str, parameter: str) -> Any:
     """A parameter of the method, or of the model of another library within it."""
     model = make(method)
-    own = model.get_params()
+    own = settings_of(model)
     return own[parameter] if parameter in own else getattr(model._new_state(1), parameter)
 
 

@@ -11,6 +11,7 @@ import pytest
 
 import mist_bench
 from mist import MistClassifier
+from mist.flat_settings import canonical, set_settings
 from mist.presets import find_preset, make_model
 from mist_bench import baselines
 from mist_bench.ablations import PRESETS
@@ -69,9 +70,9 @@ def test_every_method_learns_classes_that_arrive_in_turn(name):
     if name == "pec":
         model.set_params(teacher_width=50)
     if name in FORESTS:
-        model.set_params(estimator__rows_per_split=200, estimator__tie_threshold=1.0)
+        model.estimator = set_settings(model.new_tree(), rows_per_split=200, tie_threshold=1.0)
     elif name in PRESETS:
-        model.set_params(tie_threshold=1.0)
+        set_settings(model, tie_threshold=1.0)
     answers = [model.prequential(X[i : i + 420], y[i : i + 420]) for i in (0, 420, 840)]
     assert model.classes_.tolist() == sorted(set(y))
     assert set(answers[0]) == {"c", "f"}
@@ -99,7 +100,7 @@ def test_seed_and_categorical_columns_reach_those_that_take_them(name):
 
 @pytest.mark.parametrize("name", [*PAPER, *OTHERS])
 def test_every_parameter_is_the_one_that_results_were_published_of(name):
-    assert make(name).get_params() == {**PUBLISHED, **{**PAPER, **OTHERS}[name]}
+    assert make(name).settings() == canonical({**PUBLISHED, **{**PAPER, **OTHERS}[name]})
 
 
 def test_the_first_preset_is_the_default():

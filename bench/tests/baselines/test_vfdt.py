@@ -78,7 +78,7 @@ class RiverTree:
     ("name", "bound", "delta"), [("vfdt", "hoeffding", 0.05), ("rutkowski", "rutkowski", 0.1)]
 )
 def test_fixed_defaults(name, bound, delta):
-    options = make(name).get_params()
+    options = make(name).settings()
     assert (options["bound"], options["delta"]) == (bound, delta)
     assert (options["criterion"], options["split_test"]) == ("gini", "gap")
     assert (options["grace_period"], options["tie_threshold"]) == (GRACE, 0.05)
@@ -132,7 +132,7 @@ def test_before_the_first_split_fresh_rows_get_the_same_answers_from_river(order
 def test_before_the_first_split_row_by_row_answers_equal_rivers(order, seed):
     # With delta as small as river has it the root lasts longer, so the start counts less.
     X, y = stream(order, seed)
-    model, rival = make("vfdt").set_params(delta=1e-7), RiverTree(1e-7)
+    model, rival = make("vfdt").set_params(split_test__delta=1e-7), RiverTree(1e-7)
     ours = model.prequential(X, y)
     n = model.split_log_[0].seen
     theirs, settled, counts = [], [], {}
@@ -218,7 +218,7 @@ def test_vfdt_forgets_at_a_split_and_an_inheriting_tree_with_its_bound_does_not(
     X, y = draw(means, np.arange(4), 600, rng)
     rows, labels = draw(means, np.arange(4), 400, rng)
     for inheritance, least, most in ((None, 0.0, 0.5), ("gaussian", 0.9, 1.0)):
-        model = make("vfdt").set_params(inheritance=inheritance).fit(X[:-1], y[:-1])
+        model = make(f"vfdt+inheritance={inheritance}").fit(X[:-1], y[:-1])
         assert (model.n_leaves_, model.score(rows, labels) > 0.95) == (1, True)
         model.partial_fit(X[-1:], y[-1:])
         assert model.n_leaves_ == 2

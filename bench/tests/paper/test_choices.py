@@ -50,7 +50,7 @@ def test_the_drawing_shows_the_default(item, option):
     exhibit = item.show(scope, {t: Record(t, result=result) for t in item.plan(scope)})
     assert exhibit.tables[0].rows[-1] == ("mean", "0.500", "0.900", "0.700")
     assert f"Default: {PAPER_SETTINGS[option]:g}." in exhibit.tables[0].caption
-    assert MistClassifier().get_params()[option] == PAPER_SETTINGS[option]
+    assert MistClassifier().settings()[option] == PAPER_SETTINGS[option]
     (line,) = [
         line
         for line in exhibit.drawings[0].figure.axes[0].lines

@@ -32,9 +32,15 @@ FLOOR = -12.0
 EXPONENT, _CURVATURE = 0, 1
 
 _RIDGE = 5.0
+_FORGETTING = 0.9998
+"""It looks back on so many rows that those of a class of one in a hundred say something."""
+
 _LOWEST, _HIGHEST = 0.02, 3.0
-_FIRST_ROWS, _RAMP = 50.0, 100.0
-"""Weight of the first rows of a class, which say nothing, and of those that count less."""
+_FIRST_ROWS = 50.0
+"""The first rows of a class, by weight, say nothing."""
+
+_RAMP = 100.0
+"""So many rows after them count ever more."""
 
 
 def new_calibration() -> Array:
@@ -43,7 +49,13 @@ def new_calibration() -> Array:
 
 
 @exact
-def learn(calibration, says, count, code, w, n, forgetting):
+def _counted(count):
+    """Return how much rows of a class count that has so many."""
+    return min(1.0, max(0.0, (count - _FIRST_ROWS) / _RAMP))
+
+
+@exact
+def learn(calibration, says, count, code, w, n, stands_for, balanced):
     """Move the exponent towards the label of a row.
 
     Parameters
@@ -60,10 +72,12 @@ def learn(calibration, says, count, code, w, n, forgetting):
         Weight of the row.
     n : int
         Number of class codes.
-    forgetting : float
-        Factor on what was learnt before.
+    stands_for : int
+        Number of rows that the row stands for.
+    balanced : bool
+        Whether ``says`` takes all classes as equally frequent.
     """
-    weight = w * min(1.0, (count[code] - _FIRST_ROWS) / _RAMP)
+    weight = w * _counted(count[code])
     if not weight > 0.0:
         return
     b = calibration[EXPONENT]
@@ -72,13 +86,17 @@ def learn(calibration, says, count, code, w, n, forgetting):
         if count[k] > 0.0:
             best = max(best, says[k])
     for k in range(n):
-        if count[k] > 0.0:
-            share = math.exp(b * (says[k] - best))
+        prior = _counted(count[k])
+        if prior > 0.0:
+            if balanced:
+                prior *= count[k]
+            share = prior * math.exp(b * (says[k] - best))
             total += share
             mean += share * (says[k] - best)
             spread += share * (says[k] - best) ** 2
     mean /= total
     spread = max(0.0, spread / total - mean * mean)
+    forgetting = _FORGETTING**stands_for
     back = (1.0 - forgetting) * _RIDGE
     slope = weight * (says[code] - best - mean) + back * (1.0 - b)
     calibration[_CURVATURE] = calibration[_CURVATURE] * forgetting + back + weight * spread
@@ -130,7 +148,8 @@ def calibrated(
     Returns
     -------
     ndarray of float64, shape (n, n_classes)
-        Rows sum to 1. A row of ``shares`` that is 0 for all classes with rows is returned as it is.
+        Rows sum to 1. A row of ``shares`` that is 0 for all classes with rows is returned as it is;
+        with an exponent it gets the frequencies of the classes.
 
     Examples
     --------

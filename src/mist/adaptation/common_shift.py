@@ -21,8 +21,8 @@ import numpy as np
 
 from mist.adaptation.packed import factorise, solve_half
 from mist.engine.arrays import grown, without_entry
+from mist.engine.budget import row_bytes
 from mist.engine.compiled import allocating, exact
-from mist.engine.handle import parts_of
 from mist.engine.state import packed_size
 
 BLOCK = 20
@@ -107,6 +107,13 @@ def reserve_codes(common: CommonShift, n_codes: int) -> CommonShift:
     return common
 
 
+def bytes_for_codes(common: CommonShift, n_codes: int) -> int:
+    """Bytes for so many classes."""
+    by_code = [getattr(common, name) for name in _BY_CODE]
+    shared = [getattr(common, name) for name in common._fields if name not in _BY_CODE]
+    return n_codes * row_bytes(*by_code) + sum(array.nbytes for array in shared)
+
+
 def forget_class(common: CommonShift, code: int) -> None:
     """Drop the mean of a class. What it found last stays: another class may have found the same."""
     common.weight[code], common.rows[code] = 0.0, 0
@@ -132,15 +139,15 @@ def drop_code(common: CommonShift, code: int) -> CommonShift:
 
 
 @allocating
-def find_shift(handle, X, codes, weights):
+def find_shift(common, X, codes, weights):
     """Learn rows that already had the shift subtracted, up to one that shows a change of it.
 
     What was found is kept until `change_shift`. Rows before that are not learnt.
 
     Parameters
     ----------
-    handle : address
-        Of a `CommonShift`, alone; changed in place.
+    common : CommonShift
+        Changed in place.
     X : float64 array, shape (n, d)
         Rows, numeric columns first. Rows with a missing number are left out.
     codes : int64 array, shape (n,)
@@ -148,12 +155,11 @@ def find_shift(handle, X, codes, weights):
     weights : float64 array, shape (n,)
         Rows of weight 0 are left out; the others count as one row each.
     """
-    (common,) = parts_of(handle)
     a = common.shift.size
     work = np.empty((4, a))
     factor = np.empty(common.scatter.size)
     for i in range(X.shape[0]):
-        if common.sums[_LENGTH] > 0.0:
+        if has_found(common):
             return
         if weights[i] > 0.0 and _is_complete(X, i, a):
             for j in range(a):
@@ -161,6 +167,12 @@ def find_shift(handle, X, codes, weights):
                     common.origin[j] = X[i, j]
                 work[3, j] = X[i, j] - common.origin[j]
             _learn_row(common, work[3], codes[i], a, work, factor)
+
+
+@exact
+def has_found(common):
+    """Whether a change of the shift was found that is not made yet."""
+    return common.sums[_LENGTH] > 0.0
 
 
 def change_shift(common: CommonShift) -> float:
@@ -199,10 +211,12 @@ def _learn_row(common, x, code, a, work, factor):
         away, at = work[0], 0
         for j in range(a):
             away[j] = x[j] - common.total[code, j] / n
+        share = n / (n + 1.0)
         for i in range(a):
+            scaled = share * away[i]
             for j in range(i + 1):
-                common.scatter[at] += away[i] * away[j] * n / (n + 1.0)
-                at += 1
+                common.scatter[at + j] += scaled * away[j]
+            at += i + 1
         sums[_SCATTER] += 1.0
     for j in range(a):
         common.total[code, j] += x[j]

@@ -57,6 +57,15 @@ class Expectation(LaidOut):
         """Bytes of its arrays."""
         return bytes_of(self.state)
 
+    def nbytes_for(self, n_codes: int) -> int:
+        """Bytes of its arrays for so many classes."""
+        state = self.state
+        return (
+            bytes_of((state.weights, state.curvature, state.calibration))
+            + label_memory.bytes_for_codes(state.labels, n_codes)
+            + recent_gaussians.bytes_for_codes(state.recent, n_codes)
+        )
+
     def make_writable(self) -> None:
         """Replace read-only arrays by copies."""
         self.state = writable(self.state)
@@ -126,15 +135,19 @@ class Expectation(LaidOut):
         models: Array,
         out: Array | None,
         answers: Array | None,
+        *,
+        balanced: bool = True,
     ) -> None:
-        """Predict the rows that are asked, and learn all; parameters as for `follow_rows`."""
+        """Predict the rows that are asked, and learn all.
+
+        Parameters are those of `mist.adaptation.next_label.follow_rows`.
+        """
         if out is None:
             out = np.empty(len(X), np.int64)
         if answers is None:
             answers = np.zeros_like(models[0])
-        self.handle.call(
-            next_label.follow_rows, X, codes, weights, asked, ranks, models, out, answers
-        )
+        given = X, codes, weights, asked, ranks, models, out, answers, balanced
+        self.handle.call(next_label.follow_rows, *given)
         self.rows += int(np.count_nonzero(weights))
 
     def predict(self, X: Array, ranks: Array, models: Array) -> tuple[Array, Array]:

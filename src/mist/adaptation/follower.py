@@ -11,6 +11,8 @@ from mist.adaptation import common_shift, moved_classes
 from mist.adaptation.changes import CLASS_MOVED, COMMON_SHIFT, CUT_BACK, MOST_KEPT, Change
 from mist.adaptation.expectation import Expectation
 from mist.adaptation.laid_out import LaidOut
+from mist.adaptation.watch import MOVED, SHIFTED, find_changes
+from mist.engine.budget import row_bytes
 from mist.engine.cut_back import cut_back, renumber, splits_of_one, useless_splits
 from mist.engine.forget import forget_class
 from mist.engine.growth import Split
@@ -49,7 +51,7 @@ class Follower(LaidOut):
         The last changes; their ``label`` is a class code.
     """
 
-    _laid_out = ("common",)
+    _laid_out = ("moved", "common")
     moved: moved_classes.MovedClasses
     common: common_shift.CommonShift
     expectation: Expectation | None
@@ -70,6 +72,12 @@ class Follower(LaidOut):
         """Bytes of all arrays."""
         expectation = 0 if self.expectation is None else self.expectation.nbytes
         return bytes_of((self.moved, self.common)) + expectation
+
+    def nbytes_for(self, n_codes: int) -> int:
+        """Bytes of all arrays for so many classes."""
+        expectation = 0 if self.expectation is None else self.expectation.nbytes_for(n_codes)
+        common = common_shift.bytes_for_codes(self.common, n_codes)
+        return n_codes * row_bytes(*self.moved) + common + expectation
 
     def make_writable(self) -> None:
         """Replace read-only arrays by copies."""
@@ -137,17 +145,17 @@ class Follower(LaidOut):
         self.rows += int(np.count_nonzero(weights))
         if state.conformity is None:
             return
-        self.handle.call(common_shift.find_shift, X, codes, weights)
         # The end of a batch changes nothing: the model does not depend on batches.
-        if self.rows % PERIOD or not weights.any():
-            return
-        length = common_shift.change_shift(self.common)
-        if length > 0.0:
-            self._note(COMMON_SHIFT, None, length)
+        due = self.rows % PERIOD == 0 and bool(weights.any())
+        given = state.conformity, X, codes, weights, due, self.watches
+        found = self.handle.call(find_changes, *given)
+        if found == SHIFTED:
+            self._note(COMMON_SHIFT, None, common_shift.change_shift(self.common))
             # Scores before the shift say nothing of the classes after it.
             moved_classes.start_over(self.moved, state.conformity)
-        elif self.watches:
-            self._decide(state, logs)
+        elif due and self.watches:
+            if found == MOVED:
+                self._decide(state, logs)
             self._take_back_useless(state, logs)
 
     def _decide(self, state: State, logs: Sequence[list[Split]]) -> None:
@@ -157,9 +165,6 @@ class Follower(LaidOut):
         another class has moved in the same way.
         """
         moved, common = self.moved, self.common
-        while (code := int(moved_classes.next_moved(moved, state.conformity))) >= 0:
-            if not moved.alarm[code]:
-                moved.alarm[code], moved.rows[code] = 1, common.weight[code]
         searches = len(common.shift) > 0
         for code in np.flatnonzero(moved.alarm).tolist():
             if common.weight[code] > moved.rows[code] or not searches:

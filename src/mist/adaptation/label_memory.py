@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mist.engine.arrays import grown, without_entry
+from mist.engine.budget import row_bytes
 from mist.engine.compiled import exact
 
 N_PRIORS = 4
@@ -49,6 +50,13 @@ def reserve_codes(labels: LabelMemory, n_codes: int) -> LabelMemory:
     return LabelMemory(
         grown(labels.count, n_codes), grown(labels.recent, n_codes), followed, labels.last
     )
+
+
+def bytes_for_codes(labels: LabelMemory, n_codes: int) -> int:
+    """Bytes for so many classes."""
+    paired = min(n_codes, MOST_PAIRED_CLASSES)
+    followed = paired * paired * labels.followed.itemsize
+    return n_codes * row_bytes(labels.count, labels.recent) + followed + labels.last.nbytes
 
 
 @exact

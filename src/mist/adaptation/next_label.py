@@ -110,7 +110,7 @@ def _make_workspace(next_label, n, d):
 
 
 @allocating
-def follow_rows(handle, X, codes, weights, asked, ranks, models, out, shares):
+def follow_rows(handle, X, codes, weights, asked, ranks, models, out, shares, balanced):
     """Predict rows, each as the next of the stream, and learn them.
 
     Parameters
@@ -134,6 +134,8 @@ def follow_rows(handle, X, codes, weights, asked, ranks, models, out, shares):
         Receives class codes; -1 before the first learnt row.
     shares : float64 array of zeros, shape (n, n_labels)
         Receives class probabilities, in the order of ranks.
+    balanced : bool
+        Whether the probabilities of the models take all classes as equally frequent.
     """
     (next_label,) = parts_of(handle)
     work = _make_workspace(next_label, ranks.size, X.shape[1])
@@ -144,11 +146,18 @@ def follow_rows(handle, X, codes, weights, asked, ranks, models, out, shares):
             code = codes[i]
             count = next_label.labels.count
             if asked[i] >= LEARN and out[i] >= 0 and count[code] > 0.0:
-                kept = _FORGETTING ** asked[i]
                 calibration.learn(
-                    next_label.calibration, work.says[0], count, code, weights[i], ranks.size, kept
+                    next_label.calibration,
+                    work.says[0],
+                    count,
+                    code,
+                    weights[i],
+                    ranks.size,
+                    asked[i],
+                    balanced,
                 )
                 if work.chances[code] < 1.0 - _CERTAIN:
+                    kept = _FORGETTING ** asked[i]
                     _learn_weights(next_label, code, ranks.size, kept, work)
             recent_gaussians.learn(
                 next_label.recent, code, X, i, weights[i], work.columns[0], work.columns[1]

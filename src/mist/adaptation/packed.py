@@ -15,11 +15,11 @@ def add_outer(factor, v, n):
             continue
         jj = j * (j + 1) // 2 + j
         root = math.sqrt(factor[jj] * factor[jj] + v[j] * v[j])
-        c, s = root / factor[jj], v[j] / factor[jj]
+        c, s, r = root / factor[jj], v[j] / factor[jj], factor[jj] / root
         factor[jj] = root
         for i in range(j + 1, n):
             ij = i * (i + 1) // 2 + j
-            factor[ij] = (factor[ij] + s * v[i]) / c
+            factor[ij] = (factor[ij] + s * v[i]) * r
             v[i] = c * v[i] - s * factor[ij]
 
 

@@ -22,6 +22,7 @@ import numpy as np
 
 from mist.adaptation.packed import add_outer
 from mist.engine.arrays import grown, wider, without_entry
+from mist.engine.budget import row_bytes
 from mist.engine.compiled import allocating, exact
 from mist.engine.handle import parts_of
 from mist.engine.state import packed_size
@@ -82,6 +83,13 @@ def reserve_codes(recent: RecentGaussians, n_codes: int) -> RecentGaussians:
         name: grown(getattr(recent, name), n_codes) for name in recent._fields if name not in shared
     }
     return recent._replace(**parts)
+
+
+def bytes_for_codes(recent: RecentGaussians, n_codes: int) -> int:
+    """Bytes for so many classes."""
+    by_code = [getattr(recent, name) for name in _BY_CODE]
+    shared = [getattr(recent, name) for name in recent._fields if name not in _BY_CODE]
+    return n_codes * row_bytes(*by_code) + sum(array.nbytes for array in shared)
 
 
 def add_indicators(recent: RecentGaussians, siblings: Sequence[Sequence[int]]) -> RecentGaussians:

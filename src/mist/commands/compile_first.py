@@ -35,8 +35,18 @@ def warm_up(
 
 
 @contextmanager
-def reporting() -> Iterator[None]:
-    """Print on standard error that code is being compiled, if it is, and how long it took."""
+def reporting(*, spinner: bool = True) -> Iterator[None]:
+    """Print on standard error that code is being compiled, if it is, and how long it took.
+
+    Parameters
+    ----------
+    spinner : bool, default=True
+        Whether a terminal also shows that something is going on; False next to progress bars.
+
+    Yields
+    ------
+    None
+    """
     times: list[float] = []  # of the first start, and of each end
     with ExitStack() as stack:
 
@@ -48,7 +58,8 @@ def reporting() -> Iterator[None]:
                     "mist: compiling for this kind of data, once on this machine ...",
                     soft_wrap=True,
                 )
-                stack.enter_context(console.status("compiling"))  # shown in terminals only
+                if spinner:
+                    stack.enter_context(console.status("compiling"))  # shown in terminals only
 
         with watching(begun, lambda name, seconds: times.append(perf_counter())):
             yield

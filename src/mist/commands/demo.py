@@ -19,12 +19,12 @@ from mist.commands.output import (
     print_summary,
     write_report,
 )
-from mist.commands.prequential_run import Recorder
-from mist.commands.records import count_rows
 from mist.commands.tasks import make_stream, task_section
 from mist.datasets import load_toy, make_multimodal
 from mist.evaluation import evaluate
 from mist.presets import PAPER_SETTINGS, PRESETS, Preset, make_model
+from mist.streaming.runs.prequential_run import Recorder
+from mist.streaming.runs.records import count_rows
 
 __all__ = ["demo"]
 
@@ -82,7 +82,8 @@ def demo(report: Path, seed: int, quick: bool) -> None:
                 stream.X_train,
                 stream.y_train,
                 columns,
-                [(recorder.predictions, recorder.cost) for recorder in recorders],
+                range(1, stream.n_rows + 1),
+                [recorder.results() for recorder in recorders],
             )
             origin = f"Source: {source}."
             sections.append(task_section(name, stream, results, counted, origin))

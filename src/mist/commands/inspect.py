@@ -15,8 +15,10 @@ from rich.console import Console
 from rich.table import Table
 
 from mist.adaptation.changes import Change
+from mist.classifier import MistClassifier
 from mist.commands.output import make_console, print_facts
 from mist.engine.state import N_CELLS, State
+from mist.estimator import settings_of
 from mist.evaluation.changes import describe, in_words
 from mist.io.applying import is_encoding
 from mist.persistence import Contents, members, read_contents, restored
@@ -98,11 +100,15 @@ def _target(attachment: Any) -> str | None:
 
 def _changed(model: Any) -> dict[str, Any]:
     """Return the parameters that differ from their defaults."""
-    defaults = signatures.signature(type(model)).parameters
+    if isinstance(model, MistClassifier):
+        defaults = MistClassifier().settings()
+    else:
+        parameters = signatures.signature(type(model)).parameters
+        defaults = {name: parameter.default for name, parameter in parameters.items()}
     return {
         name: value
-        for name, value in model.get_params(deep=False).items()
-        if repr(value) != repr(defaults[name].default)
+        for name, value in settings_of(model, deep=False).items()
+        if repr(value) != repr(defaults[name])
     }
 
 

@@ -13,6 +13,7 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn
 from rich.table import Table
 
 from mist.commands.screen import Screen, Words
+from mist.estimator import settings_of
 from mist.files import write_text
 from mist.report import HEADINGS, Section, compare, render_page, summarise
 
@@ -178,8 +179,8 @@ def write_report(
     models : mapping of str to model
         The models by their names in the report, for their parameters.
     """
-    settings = {name: model.get_params() for name, model in models.items()}
-    defaults = {name: type(model)().get_params() for name, model in models.items()}
+    settings = {name: settings_of(model) for name, model in models.items()}
+    defaults = {name: settings_of(type(model)()) for name, model in models.items()}
     write_text(path, render_page(title, intro, sections, settings, defaults))
     print_path(console, "Report", path)
 

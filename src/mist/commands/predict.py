@@ -5,44 +5,25 @@ from __future__ import annotations
 import csv
 import math
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from io import TextIOWrapper
 from pathlib import Path
 from typing import Any, TextIO
 
 import numpy as np
 
-from mist.commands.checkpoint import load_run
 from mist.commands.compile_first import reporting
 from mist.commands.output import check_output
+from mist.commands.run_options import PredictOptions
 from mist.commands.screen import Screen
 from mist.commands.stopping import stopping
 from mist.files import replacing
 from mist.io import Chunk, find_files, is_live
 from mist.io.applying import apply_encoding
+from mist.streaming.runs.checkpoint import load_run
 
-__all__ = ["PredictOptions", "predict"]
-
-
-@dataclass(frozen=True)
-class PredictOptions:
-    """Options of ``mist predict``, named as on the command line.
-
-    Examples
-    --------
-    >>> PredictOptions(Path("model.mist"), ["new.csv"]).out is None
-    True
-    """
-
-    model: Path
-    files: Sequence[str]
-    out: Path | None = None
-    header: bool | None = None
-    separator: str | None = None
-    kind: str | None = None
-    chunk_rows: int = 10_000
+__all__ = ["predict"]
 
 
 def predict(options: PredictOptions) -> None:
@@ -93,7 +74,7 @@ def predict(options: PredictOptions) -> None:
 
 
 def _answer(model: Any, chunk: Chunk) -> tuple[list[Any], list[float]]:
-    """Return the most probable class of each row, and its probability."""
+    """Return the label of each row by the decision rule of the model, and its probability."""
     by_name = isinstance(chunk.X, dict) or hasattr(model, "feature_names_in_")
     X: Any = chunk.columns() if by_name else chunk.X
     labels = (model.predict_many if by_name else model.predict)(X)

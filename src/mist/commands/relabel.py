@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from mist.commands.output import check_output
-from mist.commands.renames import label_of, parse_renames, rename_classes
+from mist.commands.renames import continue_renames, label_of, parse_renames, rename_classes
 from mist.commands.screen import Screen
 from mist.persistence import load_with_attachment, save
 
@@ -43,6 +43,10 @@ def relabel(path: Path, out: Path, renames: Sequence[str], drops: Sequence[str])
     others = attachment.get("models", ()) if isinstance(attachment, Mapping) else ()
     for each in (model, *(other for _, other in others if other is not None)):
         _change(each, path.name, wanted, drops)
+    if others:
+        # A run that goes on from the checkpoint reads later rows so, too.
+        before = attachment.get("renames", {})
+        attachment = {**attachment, "renames": continue_renames(before, wanted)}
     save(model, out, attachment=attachment)
     Screen().print(f"{out}: classes {', '.join(map(str, model.classes_))}", soft_wrap=True)
 

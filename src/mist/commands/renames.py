@@ -7,7 +7,7 @@ from typing import Any
 
 from mist.io.source import NO_LABEL
 
-__all__ = ["label_of", "parse_renames", "rename_classes"]
+__all__ = ["continue_renames", "label_of", "parse_renames", "rename_classes"]
 
 
 def parse_renames(given: Sequence[str]) -> dict[str, str]:
@@ -55,6 +55,49 @@ def parse_renames(given: Sequence[str]) -> dict[str, str]:
                 f"--rename {old}={renames[new]}"
             )
     return renames
+
+
+def continue_renames(before: Mapping[str, str], given: Mapping[str, str]) -> dict[str, str]:
+    """Return the renames of a run that continues another one: its own on top of the earlier ones.
+
+    Parameters
+    ----------
+    before : mapping of str to str
+        The new label of each old one in the earlier run.
+    given : mapping of str to str
+        The same in this run.
+
+    Returns
+    -------
+    dict of str to str
+        Each label with the last of its names.
+
+    Raises
+    ------
+    ValueError
+        If a label was learnt as another one than it is renamed to.
+
+    Examples
+    --------
+    >>> continue_renames({"pmup": "pump"}, {"pump": "Pump", "pomp": "pmup"})
+    {'pmup': 'Pump', 'pump': 'Pump', 'pomp': 'Pump'}
+    >>> continue_renames({"pmup": "pump"}, {"pump": "pmup"})
+    {'pump': 'pmup'}
+    """
+    for old, new in given.items():
+        if before.get(old, new) != new:
+            raise ValueError(
+                f"--rename {old}={new}: the checkpoint has learnt {old!r} as {before[old]!r}; give "
+                f"that class another label, --rename {before[old]}={new}, or delete the checkpoint "
+                "to start again"
+            )
+    renames = {}
+    for old in (*before, *given):
+        new = before.get(old, old)
+        new = given.get(new, new)
+        if new != old:
+            renames[old] = new
+    return {old: renames.get(new, new) for old, new in renames.items()}
 
 
 def rename_classes(model: Any, renames: Mapping[str, str]) -> list[str]:

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import chain
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
-from shlex import quote
 from time import perf_counter
 from typing import Any
 
 import numpy as np
 from rich.console import Console
 
-from mist.commands.checkpoint import Checkpoint, Kept, save_run
 from mist.commands.compile_first import warm_up
-from mist.commands.events import Events, open_events, summary
+from mist.commands.decisions import unmet_costs
 from mist.commands.output import (
     check_output,
     live_rate,
@@ -25,75 +22,27 @@ from mist.commands.output import (
     print_summary,
     write_report,
 )
-from mist.commands.predictions import Predictions, open_predictions
-from mist.commands.prequential_run import Recorder
-from mist.commands.records import count_rows
-from mist.commands.renames import parse_renames, rename_classes
+from mist.commands.renames import continue_renames
+from mist.commands.run_options import RunOptions
+from mist.commands.run_store import RunStore
 from mist.commands.screen import Screen
-from mist.commands.session import Session
-from mist.commands.stopping import stopping
+from mist.commands.stream_run import STEP, StreamRun, doubt, make, named_columns
 from mist.commands.tasks import make_stream, task_section
 from mist.evaluation import evaluate
 from mist.evaluation.changes import changes_after
 from mist.evaluation.runner import Progress
-from mist.io import Chunk, LiveTable, Table, TableError, find_files, is_live, open_live, open_table
-from mist.io.growing import MOST_TEXTS
-from mist.io.numerals import BUCKETS
-from mist.io.source import DOUBTFUL
+from mist.io import LiveTable, Table, TableError, find_files, open_live, open_table
+from mist.io.late_labels import LateLabels
 from mist.io.table import join
-from mist.presets import find_preset, make_model
+from mist.presets import find_preset
 from mist.report import Section
+from mist.streaming.runs.checkpoint import Checkpoint, Kept, save_run
+from mist.streaming.runs.events import Events, open_events, summary
+from mist.streaming.runs.predictions import open_predictions
+from mist.streaming.runs.prequential_run import Recorder
+from mist.streaming.runs.records import count_rows
 
-__all__ = ["RunOptions", "run"]
-
-_STEP = 1000
-"""Rows between two counts of the leaves; chunks of the file may be larger."""
-
-
-@dataclass(frozen=True)
-class RunOptions:
-    """Options of ``mist run``, named as on the command line.
-
-    Examples
-    --------
-    >>> RunOptions(["bank.csv"], "y").order
-    'file'
-    """
-
-    files: Sequence[str]
-    target: str | None
-    order: str = "file"
-    models: Sequence[str] = ("mist",)
-    chunk_rows: int = 10_000
-    limit: int | None = None
-    header: bool | None = None
-    separator: str | None = None
-    kind: str | None = None
-    text_columns: Sequence[str] = ()
-    ignore: Sequence[str] = ()
-    missing: Sequence[str] | None = None
-    decimal: str | None = None
-    hashed: Sequence[str] = ()
-    renames: Sequence[str] = ()
-    unlabelled: str | None = None
-    predictions: Path | None = None
-    events: Path | None = None
-    report: Path = Path("mist-run.html")
-    save: Path | None = None
-    checkpoint: Path | None = None
-    every: int = 100_000
-    skip_learnt: bool = False
-    seed: int = 42
-
-    @property
-    def renamed(self) -> dict[str, str]:
-        """Labels that are read as others."""
-        return parse_renames(self.renames)
-
-    @property
-    def live(self) -> bool:
-        """Whether the rows come from a live stream, which can be read only once."""
-        return is_live(self.files)
+__all__ = ["run"]
 
 
 def run(options: RunOptions) -> None:
@@ -116,31 +65,49 @@ def run(options: RunOptions) -> None:
         find_preset(name)
     _check(options, names)
     console = make_console()
-    table = _open_live(options) if options.live else _open(options, console)
-    # In a stream columns appear later, and earlier rows lack them.
-    warm_up(names, categorical=bool(table.categorical), missing=options.live)
-    fault: TableError | None = None
-    continued = options.checkpoint is not None and options.checkpoint.exists()
-    if isinstance(table, LiveTable) or options.order == "file":
-        run_over = _Run(options, names, table, console)
-        fault = run_over.go()
-        section, models = run_over.section(), run_over.session.models
+    checkpoint, kept = None, None
+    if options.checkpoint is not None:
+        checkpoint = Checkpoint(options.checkpoint, options.every, _settings(options))
+        kept = checkpoint.load()
+    renames = continue_renames({} if kept is None else kept.renames, options.renamed)
+    late = _late_labels(options, kept)
+    store = None
+    if options.store is not None:
+        store = RunStore(options.store, options.kept_versions, names[0], kept is not None)
+    if options.live:
+        table: Table | LiveTable = _open_live(options, renames, late)
     else:
-        section, models = _by_class(options, names, table, console)
+        table = _open(options, renames, late, console)
+    fault: TableError | None = None
+    said_ids = False
+    with ExitStack() as learning:
+        if store is not None:
+            learning.enter_context(store)
+            store.check(table)
+        # In a stream columns appear later, and earlier rows lack them.
+        warm_up(names, categorical=bool(table.categorical), missing=options.live)
+        if isinstance(table, LiveTable) or options.order == "file":
+            run_over = StreamRun(
+                options, names, table, console, renames, checkpoint, kept, late, store
+            )
+            fault = run_over.go()
+            section, models = run_over.section(), run_over.session.models
+            said_ids = run_over.said_ids
+        else:
+            section, models = _by_class(options, names, table, console)
     print_summary(console, [section])
-    _report_unmet(table, options.renamed, continued)
-    if found := summary(section.results):
-        console.print(found, soft_wrap=True)
-    if options.predictions is not None:
-        print_path(console, "Predictions", options.predictions)
-    if options.events is not None:
-        print_path(console, "Changes", options.events)
+    if kept is None:
+        _report_unmet(table, renames)
+    _print_results(console, options, section)
+    if late is not None:
+        _print_late(console, late, said_ids)
     if options.save is not None:
         model = models[names[0]]
-        if isinstance(table, Table):
-            _name_columns(model, table.names)
-        save_run(options.save, model, table.plain())
-        print_path(console, "Model", options.save)
+        with named_columns(model, table):
+            save_run(options.save, model, table.plain())
+    for what, path in _written(options).items():
+        if path is not None:
+            print_path(console, what, path)
     write_report(
         console,
         options.report,
@@ -155,46 +122,102 @@ def run(options: RunOptions) -> None:
         raise fault
 
 
-def _report_unmet(table: Table | LiveTable, renames: Mapping[str, str], continued: bool) -> None:
-    """Note labels to rename that no row had; earlier runs may have read them."""
-    for old in () if continued else sorted(table.unmet):
+def _print_results(console: Console, options: RunOptions, section: Section) -> None:
+    """Print what the table of results does not say."""
+    seen = () if section.stream is None else section.stream.labels
+    for label, cost in unmet_costs(options.rule, seen).items():
+        text = f"note: no row has the label {label!r} (--cost {label}={cost:g})"
+        Screen(stderr=True).print(text, markup=False, soft_wrap=True)
+    if found := summary(section.results):
+        console.print(found, soft_wrap=True)
+
+
+def _written(options: RunOptions) -> dict[str, Path | None]:
+    """Files and folders that a run writes next to its report, by what they are."""
+    return {
+        "Predictions": options.predictions,
+        "Changes": options.events,
+        "Model": options.save,
+        "Versions": options.store,
+    }
+
+
+def _late_labels(options: RunOptions, kept: Kept | None) -> LateLabels | None:
+    """Rows that wait for their labels, from the checkpoint if there is one."""
+    if options.id is None:
+        return None
+    state = None if kept is None else kept.late
+    return LateLabels(options.id, options.kept_rows, options.keep_for, state)
+
+
+def _print_late(console: Console, late: LateLabels, said_ids: bool) -> None:
+    console.print(f"Late labels: {late.summary()}", markup=False, soft_wrap=True)
+    if not late.asked and not said_ids:
+        text = (
+            f"note: no row has an id in column {late.column!r} and no label, so none has waited: "
+            "name the column of the ids, --id COLUMN"
+        )
+        Screen(stderr=True).print(text, markup=False, soft_wrap=True)
+
+
+def _report_unmet(table: Table | LiveTable, renames: Mapping[str, str]) -> None:
+    """Note labels to rename that no row had."""
+    for old in sorted(table.unmet):
         text = f"note: no row has the label {old!r} (--rename {old}={renames[old]})"
         Screen(stderr=True).print(text, soft_wrap=True)
 
 
-def _name_columns(model: Any, names: Sequence[str]) -> None:
-    """Add column names to a model that learnt arrays, so that a loaded model has them."""
-    for part in (model, *getattr(model, "trees_", ())):
-        part.feature_names_in_ = np.array(names, dtype=object)
-
-
 def _check(options: RunOptions, names: Sequence[str]) -> None:
     """Refuse incompatible or invalid options, and files that cannot be written."""
-    _ = options.renamed
+    _ = options.renamed, options.rule
     if options.live and options.order != "file":
         raise ValueError(f"--order {options.order} needs all rows at once: save them to a file")
     if options.unlabelled == "predict" and options.order != "file":
         raise ValueError(f"--unlabelled predict cannot be used with --order {options.order}")
-    if options.checkpoint is not None and options.order != "file":
-        raise ValueError(f"--checkpoint cannot be used with --order {options.order}")
+    for option in ("checkpoint", "id", "store"):
+        if getattr(options, option) is not None and options.order != "file":
+            raise ValueError(f"--{option} cannot be used with --order {options.order}")
+    if options.id is not None and options.unlabelled == "error":
+        raise ValueError(
+            "--id takes rows without a label as rows that wait for it: omit --unlabelled error"
+        )
+    for option, needed in (("keep", "id"), ("keep_for", "id"), ("keep_versions", "store")):
+        if getattr(options, option) is not None and getattr(options, needed) is None:
+            raise ValueError(f"--{option.replace('_', '-')} has no effect without --{needed}")
     if options.skip_learnt and not (options.live and options.checkpoint is not None):
         raise ValueError(
             "--skip-learnt is for a pipe that starts again, and needs --checkpoint; omit it for "
             "files, where the rows that a checkpoint has learnt are always skipped"
         )
-    if options.save is not None and len(names) > 1:
-        raise ValueError("--save writes one model: give one --model, or run the others separately")
+    for option in ("save", "store"):
+        if getattr(options, option) is not None and len(names) > 1:
+            raise ValueError(
+                f"--{option} writes one model: give one --model, or run the others separately"
+            )
+    if options.store is not None:
+        RunStore(options.store, options.kept_versions, names[0], goes_on=True)
     sources = [] if options.live else [found.path for found in find_files(options.files)]
     taken: dict[Path, str] = {}
     for option in ("report", "predictions", "events", "save", "checkpoint"):
         path = getattr(options, option)
+        if path is not None and options.store is not None and _is_within(path, options.store):
+            raise ValueError(
+                f"--{option} {path} is in the folder of --store, which is for versions only: give "
+                "a path outside it"
+            )
         check_output(path, sources)
         other = option if path is None else taken.setdefault(path.resolve(), option)
         if other != option:
             raise ValueError(f"--{other} and --{option} both name {path}: give each its own file")
 
 
-def _open(options: RunOptions, console: Console) -> Table:
+def _is_within(path: Path, folder: Path) -> bool:
+    return path.resolve().is_relative_to(folder.resolve())
+
+
+def _open(
+    options: RunOptions, renames: Mapping[str, str], late: LateLabels | None, console: Console
+) -> Table:
     with make_progress() as progress:
         task = progress.add_task("collecting categories", total=1.0, note="", visible=False)
         table = open_table(
@@ -206,12 +229,13 @@ def _open(options: RunOptions, console: Console) -> Table:
             text_columns=options.text_columns,
             ignore=options.ignore,
             kind=options.kind,
-            missing=options.missing,
+            missing=options.missing or None,
             decimal=options.decimal,
             separator=options.separator,
             hashed=options.hashed,
-            renamed=options.renamed,
-            unlabelled=options.unlabelled == "predict",
+            renamed=renames,
+            unlabelled=options.unlabelled == "predict" or late is not None,
+            late=late,
             on_scan=lambda share: progress.update(task, completed=share, visible=True),
         )
     if table.text_columns:
@@ -223,18 +247,13 @@ def _open(options: RunOptions, console: Console) -> Table:
             markup=False,
         )
     for name in table.doubtful:
-        Screen(stderr=True).print(f"note: {_doubt(name)}", markup=False, soft_wrap=True)
+        Screen(stderr=True).print(f"note: {doubt(name)}", markup=False, soft_wrap=True)
     return table
 
 
-def _doubt(name: str) -> str:
-    return (
-        f"{DOUBTFUL!r} means a missing value in the text column {name!r}. If it is a text, give "
-        "the words that mean missing values without it: --missing '?'"
-    )
-
-
-def _open_live(options: RunOptions) -> LiveTable:
+def _open_live(
+    options: RunOptions, renames: Mapping[str, str], late: LateLabels | None
+) -> LiveTable:
     return open_live(
         options.files[0],
         options.target,
@@ -244,184 +263,45 @@ def _open_live(options: RunOptions) -> LiveTable:
         text_columns=options.text_columns,
         ignore=options.ignore,
         unlabelled=options.unlabelled != "error",
-        missing=options.missing,
+        missing=options.missing or None,
         decimal=options.decimal,
         separator=options.separator,
         hashed=options.hashed,
-        renamed=options.renamed,
+        renamed=renames,
+        late=late,
     )
-
-
-def _make(name: str, options: RunOptions, table: Table | LiveTable) -> Any:
-    return make_model(name, seed=options.seed, categorical_features=table.categorical)
-
-
-class _Run:
-    """One pass over the rows in their order, with its checkpoint."""
-
-    def __init__(
-        self, options: RunOptions, names: Sequence[str], table: Table | LiveTable, console: Console
-    ) -> None:
-        self._options = options
-        self._names = names
-        self._table = table
-        self._console = console
-        self._whole = not options.live
-        self._notes: set[str] = set()
-        self._checkpoint: Checkpoint | None = None
-        kept = None
-        if options.checkpoint is not None:
-            self._checkpoint = Checkpoint(options.checkpoint, options.every, _settings(options))
-            kept = self._checkpoint.load()
-        self._kept = kept
-        if kept is None:
-            self.session = Session({name: _make(name, options, table) for name in names})
-        else:
-            self.session = Session(kept.models, kept.session)
-            table.restore(kept.encoding)
-            console.print(
-                f"Going on after {self.session.done:,} rows, from {options.checkpoint} "
-                "(delete it to start again)",
-                markup=False,
-                soft_wrap=True,
-            )
-            self._rename_classes(options.renamed)
-
-    def _rename_classes(self, renames: Mapping[str, str]) -> None:
-        """Rename or join classes that the models have learnt before."""
-        found = [rename_classes(model, renames) for model in self.session.models.values()]
-        for old in dict.fromkeys(chain.from_iterable(found)):
-            self._console.print(
-                f"The class {old} of the checkpoint is {renames[old]} now", soft_wrap=True
-            )
-
-    def go(self) -> TableError | None:
-        """Learn all rows; for a live stream an error ends the run and is returned."""
-        options, table, kept = self._options, self._table, self._kept
-        can_stop = options.live or self._checkpoint is not None
-        with (
-            open_predictions(
-                options.predictions, self._names, None if kept is None else kept.predictions
-            ) as predictions,
-            open_events(
-                options.events, self._names, None if kept is None else kept.events
-            ) as events,
-            make_progress() as progress,
-            stopping(can_stop) as stop,
-        ):
-            task = progress.add_task(table.name, total=None if options.live else 1.0, note="")
-            fault = None
-            try:
-                for chunk in self._chunks():
-                    if len(chunk.y):
-                        self._learn(chunk, predictions, events)
-                        self._warn()
-                    progress.update(task, note=self.session.note(), completed=chunk.fraction)
-                    if stop.wanted and table.settled:
-                        break
-            except TableError as error:
-                if not (options.live and self.session.done):
-                    raise
-                fault = error
-            if self._checkpoint is not None:
-                self._keep(predictions, events)
-        if stop.wanted and not (options.live and self.session.done):
-            raise KeyboardInterrupt
-        if not self.session.done:
-            raise TableError(f"{table.name} has no rows")
-        if not self.session.learnt:
-            raise TableError(
-                f"{table.name}: no row has a label in column {table.target!r} and a value in "
-                "another column, so nothing was learnt"
-            )
-        return fault
-
-    def section(self) -> Section:
-        """Return the results for the report."""
-        return self.session.section(self._table.name, self._table.names, self._options.seed)
-
-    def _chunks(self) -> Iterator[Chunk]:
-        if isinstance(self._table, LiveTable):
-            position = None if self._kept is None else self._kept.position
-            skip = self.session.done if self._options.skip_learnt else 0
-            return self._table.chunks(_STEP, position, skip)
-        return (
-            chunk.part(slice(begin, begin + _STEP))
-            for chunk in self._table.chunks(self.session.done)
-            for begin in range(0, len(chunk.y), _STEP)
-        )
-
-    def _learn(self, chunk: Chunk, predictions: Predictions, events: Events) -> None:
-        if self._whole and chunk.has_missing():
-            self._whole = False
-            warm_up(self._names, categorical=bool(self._table.categorical), missing=True)
-        answers = self.session.learn(chunk)
-        predictions.write(chunk.places(), chunk.labels(), answers)
-        for name, changes in self.session.found.items():
-            events.write(name, changes)
-        live = isinstance(self._table, LiveTable)
-        if live:
-            predictions.flush()
-        if self._checkpoint is None:
-            self._table.acknowledge()
-        elif self._checkpoint.due(self.session.done) and self._table.settled:
-            self._keep(predictions, events)
-
-    def _warn(self) -> None:
-        """Print one note for each column of a stream that may be read wrongly."""
-        if not isinstance(self._table, LiveTable):
-            return
-        for name, example in self._table.crowded.items():
-            self._note(
-                f"column {name!r} has more than {MOST_TEXTS} different texts; from {example!r} on "
-                "new ones get no 0/1 column. If it names rows rather than groups of them, leave it "
-                f"out: --ignore {quote(name)} (--hash {quote(name)} makes {BUCKETS} groups of them)"
-            )
-        for name in self._table.doubtful:
-            self._note(_doubt(name))
-
-    def _note(self, text: str) -> None:
-        if text not in self._notes:
-            self._notes.add(text)
-            Screen(stderr=True).print(f"note: {text}", markup=False, soft_wrap=True)
-
-    def _keep(self, predictions: Predictions, events: Events) -> None:
-        assert self._checkpoint is not None
-        table, session = self._table, self.session
-        self._checkpoint.save(
-            Kept(
-                session.models,
-                session.state(),
-                predictions.length(),
-                table.plain(),
-                table.position(),
-                events.length(),
-            )
-        )
-        table.acknowledge()
 
 
 def _settings(options: RunOptions) -> dict[str, Any]:
     """Return the options that must not change when a run continues, by option name."""
     return {
-        "FILE": list(options.files),
+        "FILE": options.files,
         "--target": options.target,
         "--model": list(dict.fromkeys(options.models)),
         "--chunk-rows": options.chunk_rows,
         "--no-header": options.header is False,
         "--header": options.header or None,
         "--separator": options.separator,
-        "--missing": None if options.missing is None else list(options.missing),
+        "--missing": options.missing or None,
         "--decimal": options.decimal,
-        "--hash": list(options.hashed) or None,
-        "--format": options.kind,
-        "--text": list(options.text_columns),
-        "--ignore": list(options.ignore),
-        "--unlabelled": options.unlabelled,
-        "--predictions": None if options.predictions is None else str(options.predictions),
-        "--events": None if options.events is None else str(options.events),
+        "--hash": options.hashed or None,
+        "--format": _text(options.kind),
+        "--text": options.text_columns,
+        "--ignore": options.ignore,
+        "--unlabelled": _text(options.unlabelled),
+        "--decision": options.decision,
+        "--cost": options.costs or None,
+        "--predictions": _text(options.predictions),
+        "--events": _text(options.events),
         "--seed": options.seed,
+        "--id": options.id,
+        "--keep": None if options.id is None else options.kept_rows,
+        "--keep-for": options.keep_for,
     }
+
+
+def _text(value: object) -> str | None:
+    return None if value is None else str(value)
 
 
 def _by_class(
@@ -454,20 +334,21 @@ def _by_class(
     ):
         for name in names:
             title = find_preset(name).title
-            recorders[name] = Recorder(_make(name, options, table))
+            recorders[name] = Recorder(make(name, options, table))
             results.append(
                 evaluate(
                     recorders[name],
                     stream,
                     model_name=title,
                     dataset=table.name,
-                    chunk=_STEP,
+                    chunk=STEP,
                     progress=_writing(events, name, live_rate(progress, title, perf_counter)),
                 )
             )
             recorders[name].predictions[0] = ""
+        ordered = [places[int(row)] for row in order]
         predictions.write(
-            [places[int(row)] for row in order],
+            ordered,
             stream.y_train.tolist(),
             [recorder.predictions for recorder in recorders.values()],
         )
@@ -475,7 +356,8 @@ def _by_class(
         stream.X_train,
         stream.y_train,
         table.names,
-        [(recorder.predictions, recorder.cost) for recorder in recorders.values()],
+        ordered,
+        [recorder.results() for recorder in recorders.values()],
     )
     section = task_section(table.name, stream, results, counted)
     return section, {name: recorder.model for name, recorder in recorders.items()}

@@ -3,14 +3,17 @@
 Each module imports only modules above it in this table.
 
 ======================  =============================================================
-``numba_linking``       functions that are compiled for inlining only
+``compiled_sources``    when compiled code on disk is outdated
+``numba_internals``     all that is used of Numba beyond its public interface
+``numba_access``        whether it is used: it is tried, else the engine does without
 ``compilations``        when functions are compiled, for the log and for commands
-``compiled``            how functions are compiled, and when compiled code is too old
+``compiled``            how functions are compiled, and saved on disk
 ``handle``              a state in memory, passed to compiled code as an address
 ``records``             structured arrays whose fields are attributes
 ``arrays``              arrays that grow
 ``random``              counter-based random numbers
 ``state``               the arrays that hold a tree
+``budget``              a limit on the bytes of a tree
 ``moments``             Welford moments and the Gaussian log density
 ``leafmodel``           what the engine asks of a leaf model
 ``capacity``            a new state, and how its arrays grow
@@ -25,8 +28,10 @@ Each module imports only modules above it in this table.
 ``gaussian_mixtures``   a growing mixture of Gaussians for each cell
 ``eigenvectors``        eigenvectors of a small symmetric matrix
 ``mixture_pairs``       pairs of Gaussians that might replace a component
-``mixture_upkeep``      proposals, division and inheritance of mixture components
+``mixture_trials``      trials begun, and components divided by their winners
+``mixture_upkeep``      arrays, inheritance and merging of mixture components
 ``reduction``           mixtures joined and reduced to fewer components
+``nearest_components``  nearest components joined, to give back memory
 ``low_rank_gaussians``  Gaussians whose covariance has low rank plus a diagonal
 ``low_rank_upkeep``     such Gaussians cut, weighted, copied and merged
 ``marginal``            log densities with all constants
@@ -45,6 +50,7 @@ Each module imports only modules above it in this table.
 ``row_loops``           the loops over rows: route, learn, predict, test-then-train
 ``single_row``          one row with one call of compiled code
 ``forget``              a class removed from all leaves
+``sketch_budget``       which sketches may grow, and which are given up first
 ``driver``              runs a loop over rows and serves its requests
 ``leaf_copy``           leaves copied from one tree to another
 ``fork``                a tree without the contents of its leaves
@@ -53,6 +59,7 @@ Each module imports only modules above it in this table.
 ``candidate_splits``    candidate splits that learn before the leaf is split
 ``growth``              learning with split attempts between the runs of the loop
 ``cut_back``            a leaf in place of a subtree
+``giving_back``         what a tree gives back to stay within its budget
 ``relabel``             classes joined, dropped, given other codes
 ``leaf_rules``          rules, class masses and bytes of the leaves
 ======================  =============================================================

@@ -8,6 +8,7 @@ import numpy as np
 
 from mist.engine.arrays import grown
 from mist.engine.arrays import wider as with_columns
+from mist.engine.budget import row_bytes
 from mist.engine.leafmodel import LeafModel, kind_of
 from mist.engine.records import new_records
 from mist.engine.state import (
@@ -103,11 +104,49 @@ def next_size(n: int, needed: int, *, large: bool = False) -> int:
     return n
 
 
+def size_for(state: State, n: int, needed: int, each: int, *, large: bool = False) -> int:
+    """`next_size` for entries of so many bytes; with a budget, no more to spare than it allows."""
+    size = next_size(n, needed, large=large)
+    if state.budget is None or size == n:
+        return size
+    spare = state.budget.spare(state, (needed - n) * each) // max(each, 1)
+    return min(size, needed + int(spare))
+
+
+def bytes_of_leaf(state: State) -> int:
+    """Bytes that one more leaf takes."""
+    tree, observed = state.tree, state.observed
+    seen = 0 if observed is None else row_bytes(observed.leaf)
+    return row_bytes(tree.leaves, tree.spread) + seen + kind_of(state.model).bytes_of_leaf(state)
+
+
+def bytes_of_cell(state: State) -> int:
+    """Bytes that one more cell takes, without what the leaf model takes from a pool."""
+    tree, observed, sketch = state.tree, state.observed, state.sketch
+    seen = 0 if observed is None else row_bytes(observed.cell)
+    rows = 0 if sketch is None else row_bytes(sketch.sizes, sketch.ends, sketch.medians)
+    own = row_bytes(tree.cells, tree.stats, tree.products)
+    return own + seen + rows + kind_of(state.model).bytes_of_cell(state)
+
+
+def bytes_for_cells(state: State, n_more: int) -> int:
+    """Bytes that must be left before so many cells can be reserved."""
+    n = int(state.tree.counters[N_CELLS]) + n_more
+    lacking = n - len(state.tree.cells)
+    if lacking <= 0:
+        return 0
+    size, table = state.tree.table.size, 0
+    while size < 2 * n:
+        table, size = table + size * state.tree.table.itemsize, 2 * size
+    return lacking * bytes_of_cell(state) + table
+
+
 def reserve_nodes(state: State) -> None:
     """Reserve the two nodes and the one leaf that a split adds."""
     tree = state.tree
-    n_nodes = next_size(len(tree.nodes), int(tree.counters[N_NODES]) + 2)
-    n_leaves = next_size(len(tree.leaves), int(tree.counters[N_LEAVES]) + 1)
+    nodes, leaves = int(tree.counters[N_NODES]) + 2, int(tree.counters[N_LEAVES]) + 1
+    n_nodes = size_for(state, len(tree.nodes), nodes, row_bytes(tree.nodes))
+    n_leaves = size_for(state, len(tree.leaves), leaves, bytes_of_leaf(state))
     state.tree = tree._replace(
         nodes=grown(tree.nodes, n_nodes),
         leaves=grown(tree.leaves, n_leaves),
@@ -121,7 +160,8 @@ def reserve_nodes(state: State) -> None:
 def reserve_cells(state: State, n_more: int) -> None:
     """Reserve so many new cells beyond those in use and those on the free list."""
     tree = state.tree
-    n = next_size(len(tree.cells), int(tree.counters[N_CELLS]) + n_more)
+    needed = int(tree.counters[N_CELLS]) + n_more
+    n = size_for(state, len(tree.cells), needed, bytes_of_cell(state))
     if n == len(tree.cells):
         return
     # A power of two, so that probing wraps by a mask; at most half full, so that probes are short
@@ -150,7 +190,9 @@ def reserve_codes(state: State, n_codes: int) -> None:
     """Reserve the totals of so many classes."""
     totals = state.tree.totals
     if n_codes > len(totals):
-        state.tree = state.tree._replace(totals=grown(totals, next_size(len(totals), n_codes)))
+        # With a budget there is nothing to spare: it counts the classes.
+        n = n_codes if state.budget is not None else next_size(len(totals), n_codes)
+        state.tree = state.tree._replace(totals=grown(totals, n))
 
 
 def reserve_observed(state: State) -> None:

@@ -35,6 +35,15 @@ def trimmed(memory: ClassMemory) -> ClassMemory:
     )
 
 
+def without_spare_codes(memory: ClassMemory) -> ClassMemory:
+    """Return a memory without the codes after the last class that has rows.
+
+    How many codes are reserved depends on how rows come in batches.
+    """
+    n = int(np.max(np.flatnonzero(memory.rows), initial=-1)) + 1
+    return memory._replace(**{name: getattr(memory, name)[:n] for name in BY_CODE})
+
+
 def with_columns(memory: ClassMemory, n_numeric: int, n_more: int) -> ClassMemory:
     """Return a memory with new numeric columns, without a value so far, after the numeric ones.
 

@@ -1,4 +1,4 @@
-"""How the engine's functions are compiled, and when compiled code on disk is outdated.
+"""How the engine's functions are compiled, and saved on disk.
 
 The decorators at the end (`exact`, `allocating`, `undivided`, `inlined`, `summed`) mark compiled
 functions and choose the options of Numba. Under NUMBA_DISABLE_JIT they return the plain function.
@@ -6,73 +6,40 @@ functions and choose the options of Numba. Under NUMBA_DISABLE_JIT they return t
 
 from __future__ import annotations
 
-import re
 import warnings
 from collections.abc import Callable
-from contextlib import suppress
 from functools import cache, update_wrapper
-from hashlib import sha256
 from inspect import getfile
 from pathlib import Path
 from threading import RLock
 from typing import Any
 
-from numba import config, njit
+from numba import njit, typeof
+from numba.extending import typeof_impl
 
 from mist.engine.compilations import log_compilations
-from mist.engine.numba_linking import InlineOnlyCompiler
+from mist.engine.compiled_sources import digest_of_code
+from mist.engine.numba_access import COMPILES, internals
 
 log_compilations()
 
-OVERLOADED: Any = {"error_model": "numpy", "forceinline": True, "_nrt": False}
+
+def _undocumented(*names: str) -> dict[str, Any]:
+    """Options of Numba that only `mist.engine.numba_internals` knows; none without it."""
+    found: dict[str, Any] = {}
+    for name in names if internals else ():
+        found |= getattr(internals, name)
+    return found
+
+
+_COUNTED, _UNCOUNTED = _undocumented("COUNTED"), _undocumented("UNCOUNTED")
+_INLINED = _undocumented("INLINED", "UNCOUNTED")
+
+OVERLOADED: Any = {"error_model": "numpy", **_INLINED}
 """Options of overloads that are compiled like `inlined` functions."""
 
-_DECORATED = re.compile(rb"\n@(exact|allocating|undivided|inlined|summed)\n")
-
-
-@cache
-def _package() -> bytes:
-    """Digest of the engine, and of all other files of this package with compiled functions."""
-    digest, engine = sha256(), Path(__file__).parent
-    for file in sorted(engine.parent.rglob("*.py")):
-        source = file.read_bytes()
-        if engine in file.parents or _DECORATED.search(source):
-            digest.update(source)
-    return digest.digest()
-
-
-@cache
-def _sources(folder: Path) -> str:
-    """Digest of all that code compiled from a file of a folder may have taken in."""
-    digest = sha256(_package())
-    for file in sorted(folder.glob("*.py")):
-        digest.update(file.read_bytes())
-    return digest.hexdigest()[:16]
-
-
-@cache
-def forget_old_code(cache_folder: str, source_folder: Path) -> None:
-    """Remove code compiled from other sources from a cache folder.
-
-    Numba compiles a function again when its own file changes, but not when a function changes that
-    it has inlined from another file.
-
-    Parameters
-    ----------
-    cache_folder : str
-        Where Numba keeps the code compiled from the files of one folder.
-    source_folder : Path
-        That folder.
-    """
-    stamp = Path(cache_folder) / f"mist-{_sources(source_folder)}.stamp"
-    if stamp.exists() or not stamp.parent.is_dir():
-        return
-    # In a folder that is read-only, the installation does not change either.
-    with suppress(OSError):
-        for pattern in ("*.nbi", "*.nbc", "mist-*.stamp"):
-            for file in stamp.parent.glob(pattern):
-                file.unlink(missing_ok=True)
-        stamp.touch()
+OVERLOADED_ALLOCATING: Any = {"error_model": "numpy", **_COUNTED}
+"""Options of overloads that are compiled like `allocating` functions."""
 
 
 @cache
@@ -85,25 +52,24 @@ def _tell_that_nothing_is_kept(why: str) -> None:
     )
 
 
-def _keep(dispatcher: Any) -> None:
-    """Save what a dispatcher compiles on disk, if a folder can be written to."""
+def _saved(function: Callable[..., Any], options: dict[str, Any]) -> Any:
+    """Numba's dispatcher of a function; saves what it compiles if a folder can be written to."""
+    folder = Path(getfile(function)).parent
     try:
-        dispatcher.enable_caching()
+        if internals is None:
+            dispatcher = _dispatcher(function, cache=True, **options)
+            digest_of_code(dispatcher.stats.cache_path, folder)
+        else:
+            dispatcher = _dispatcher(function, **options)
+            internals.SavedCode(
+                dispatcher,
+                lambda saved: digest_of_code(saved, folder),
+                _tell_that_nothing_is_kept,
+            )
     except RuntimeError:
         _tell_that_nothing_is_kept("no folder for it can be written to")
-        return
-    # That the folder is not writable may show only when code is saved: then warn and continue.
-    kept = dispatcher._cache
-    save = kept.save_overload
-
-    def save_if_possible(signature: Any, compiled: Any) -> None:
-        try:
-            save(signature, compiled)
-        except OSError as error:
-            _tell_that_nothing_is_kept(f"{kept.cache_path}: {error.strerror}")
-
-    kept.save_overload = save_if_possible
-    forget_old_code(kept.cache_path, Path(getfile(dispatcher.py_func)).parent)
+        return _dispatcher(function, **options)
+    return dispatcher
 
 
 _ONE_AT_A_TIME = RLock()
@@ -120,8 +86,9 @@ class Compiled:
     """A function that is compiled at its first call with arguments of new types.
 
     Called from Python it is compiled as an entry point of its own (`standalone`) and saved on disk.
-    Called from compiled code it is compiled for inlining only (`inline_only`). Neither dispatcher
-    is made before it is needed: of hundreds of functions few are called.
+    Called from compiled code it is compiled for inlining only (`inline_only`), or without Numba's
+    internals as any other function. Neither dispatcher is made before it is needed: of hundreds of
+    functions few are called.
 
     Parameters
     ----------
@@ -143,8 +110,7 @@ class Compiled:
         """Numba's dispatcher for calls from Python."""
         with _ONE_AT_A_TIME:
             if self._standalone is None:
-                self._standalone = _dispatcher(self.py_func, **self._options)
-                _keep(self._standalone)
+                self._standalone = _saved(self.py_func, self._options | _undocumented("STANDALONE"))
         return self._standalone
 
     @property
@@ -152,56 +118,68 @@ class Compiled:
         """Numba's dispatcher for calls from compiled code."""
         with _ONE_AT_A_TIME:
             if self._inline_only is None:
-                options = {"no_cpython_wrapper": True, "pipeline_class": InlineOnlyCompiler}
-                self._inline_only = _dispatcher(self.py_func, **self._options, **options)
+                self._inline_only = _dispatcher(
+                    self.py_func, **self._options, **_undocumented("INLINE_ONLY")
+                )
         return self._inline_only
-
-    @property
-    def _numba_type_(self) -> Any:
-        # Numba reads this when compiled code names the function.
-        return self.inline_only._numba_type_
 
     def __call__(self, *arguments: Any, **named: Any) -> Any:
         """Call the function from Python."""
+        if internals is None:
+            return self._call(*arguments, **named)
         return self.standalone(*arguments, **named)
+
+    def _call(self, *arguments: Any, **named: Any) -> Any:
+        """Call the function where Numba itself saves what it compiles."""
+        try:
+            return self.standalone(*arguments, **named)
+        except OSError as error:
+            # Compiled functions know no files. It was saved before the call, which was not made.
+            _tell_that_nothing_is_kept(str(error.strerror))
+            self._standalone = _dispatcher(self.py_func, **self._options)
+            return self._standalone(*arguments, **named)
+
+
+@typeof_impl.register(Compiled)
+def _type_of_compiled(function: Compiled, purpose: Any) -> Any:
+    """Type of a function that compiled code names."""
+    return typeof(function.inline_only)
 
 
 def compiles() -> bool:
     """Whether functions are compiled: False under NUMBA_DISABLE_JIT."""
-    return not getattr(config, "DISABLE_JIT", False)
+    return COMPILES
 
 
 def _compiled(**options: Any) -> Callable[[Any], Any]:
     """A decorator that compiles with these options."""
-    # No function is passed to C code as a pointer, so no wrapper for that is compiled.
-    options = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True, **options}
+    options = {"nogil": True, "error_model": "numpy", **options}
 
     def decorate(function: Any) -> Any:
-        return Compiled(function, **options) if compiles() else function
+        return Compiled(function, **options) if COMPILES else function
 
     return decorate
 
 
-exact = _compiled(_nrt=False)
+exact = _compiled(**_UNCOUNTED)
 """IEEE arithmetic in the written order: for everything that is learnt.
 
-Such functions neither make nor return arrays. So ``_nrt=False`` (an option that Numba does not
-document) can switch reference counting off: at every call it would be done for each array of a
-tree, which takes longer than a row.
+Such functions neither make nor return arrays, so references need not be counted.
 """
 
-allocating = _compiled(_nrt=True)
+allocating = _compiled(**_COUNTED)
 """As `exact`, for functions that make arrays or call others that do: not for every row."""
 
-undivided = _compiled(_nrt=True, nogil=False)
+undivided = _compiled(nogil=False, **_COUNTED)
 """As `allocating`, but Python's global lock is kept: no other thread runs during the call."""
 
-inlined = _compiled(forceinline=True, _nrt=False)
-"""As `exact`, for functions that run for every row: a call would copy all array descriptors."""
+inlined = _compiled(**_INLINED)
+"""As `exact`, for functions that run for every row."""
 
-summed = _compiled(forceinline=True, _nrt=False, fastmath={"reassoc", "nsz", "contract"})
+summed = _compiled(**_INLINED, fastmath={"reassoc", "nsz", "contract"})
 """Inlined sums that may be reordered, so that they vectorise.
 
 The flags "nnan" and "ninf" are left out, so that NaN and infinity keep their meaning. The order is
-fixed once for all callers, see `mist.engine.numba_linking`.
+fixed once for all callers: Numba optimises a function before it links it into others, and so does
+`mist.engine.numba_internals` for sums.
 """

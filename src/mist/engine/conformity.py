@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mist.engine.arrays import grown
+from mist.engine.budget import row_bytes
 from mist.engine.capacity import next_size, reserve_codes
 from mist.engine.compiled import exact, inlined
 from mist.engine.state import N_CELLS, State
@@ -56,8 +57,25 @@ def reserve_classes(state: State, n_codes: int) -> None:
         reserve_codes(state, n_codes)
     conformity = state.conformity
     if conformity is not None and n_codes > len(conformity.held):
-        n = next_size(len(conformity.held), n_codes)
+        n = n_codes if state.budget is not None else next_size(len(conformity.held), n_codes)
         state.conformity = Conformity(*(grown(array, n) for array in conformity))
+
+
+def trim_classes(state: State, n_codes: int) -> None:
+    """Drop what is reserved beyond so many classes."""
+    if len(state.tree.totals) > n_codes:
+        state.tree = state.tree._replace(totals=state.tree.totals[:n_codes].copy())
+    conformity = state.conformity
+    if conformity is not None and len(conformity.held) > n_codes:
+        state.conformity = Conformity(*(array[:n_codes].copy() for array in conformity))
+
+
+def bytes_for_classes(state: State, n_codes: int) -> int:
+    """Bytes of the totals and scores of so many classes."""
+    each = row_bytes(state.tree.totals) if state.options.balanced else 0
+    if state.conformity is not None:
+        each += row_bytes(*state.conformity)
+    return n_codes * each
 
 
 @exact

@@ -10,16 +10,21 @@ from typing import Any
 
 import numpy as np
 
-from mist.engine.capacity import reserve_observed
+from mist.engine.budget import EXACT
+from mist.engine.capacity import reserve_cells, reserve_observed
 from mist.engine.conformity import count_masses
 from mist.engine.fork import bare, take_place
 from mist.engine.growth import Split
+from mist.engine.kll import reserve_items
 from mist.engine.leaf_copy import copy_leaf
 from mist.engine.leafmodel import kind_of
 from mist.engine.merge import merge_leaf
+from mist.engine.sketch_budget import rows_at_least
 from mist.engine.state import (
     EPOCH,
+    N_CELLS,
     N_CONSTANT,
+    N_HELD,
     N_LEARNT,
     N_LEAVES,
     N_NODES,
@@ -89,6 +94,31 @@ def splits_of_one(state: State, code: int, *, subtrees: bool = False) -> list[in
     return _from_below(state, useless, subtrees=subtrees)
 
 
+def splits_of_leaves(state: State) -> list[tuple[float, int]]:
+    """Nodes whose two children are leaves, with the gain in Gini impurity times the mass.
+
+    Sorted by gain. Nodes with a child that has masses of its parent alone come last: the classes of
+    such a child may have no other cell.
+    """
+    out: list[tuple[bool, float, int]] = []
+    nodes, leaves = state.tree.nodes, state.tree.leaves
+    n = int(state.tree.counters[N_NODES])
+    for node in np.flatnonzero(nodes.feature[:n] >= 0).tolist():
+        sides = [int(nodes.leaf[nodes[name][node]]) for name in ("left", "right")]
+        if min(sides) >= 0:
+            left, right = (_masses_of(state, leaf) for leaf in sides)
+            gain = _impurity(_sum(left, right)) - _impurity(left) - _impurity(right)
+            out.append((bool(leaves.prior_only[sides].any()), gain, node))
+    return [(gain, node) for _, gain, node in sorted(out)]
+
+
+def _masses_of(state: State, leaf: int) -> _Masses:
+    """Class masses of a leaf, by code."""
+    cells = leaf_cells(state.tree, leaf)
+    records = state.tree.cells
+    return dict(zip(records.code[cells].tolist(), records.mass[cells].tolist(), strict=True))
+
+
 def _from_below(
     state: State, useless: Callable[[_Masses, _Masses], bool], *, subtrees: bool = False
 ) -> list[int]:
@@ -105,9 +135,7 @@ def _from_below(
     for node in reversed(range(int(tree.counters[N_NODES]))):
         leaf = int(nodes.leaf[node])
         if leaf >= 0:
-            cells = leaf_cells(tree, leaf)
-            codes, masses = tree.cells.code[cells].tolist(), tree.cells.mass[cells].tolist()
-            held[node] = dict(zip(codes, masses, strict=True))
+            held[node] = _masses_of(state, leaf)
             # A prior-only leaf has masses of its parent, not of its side.
             if not tree.leaves.prior_only[leaf]:
                 leaflike.add(node)
@@ -163,6 +191,8 @@ def cut_back(state: State, cut: list[int]) -> Array:
     with state.changing():
         out = bare(state, state.options, nodes)
         kind_of(out.model).copy_settings(out, state)
+        if state.budget is not None:
+            out.budget = EXACT
         out.tree.nodes.mass[:] = nodes["mass"]
         out.tree.scale[:] = old.scale
         out.tree.totals[:] = old.totals
@@ -172,6 +202,8 @@ def cut_back(state: State, cut: list[int]) -> Array:
             reserve_observed(out)
             assert out.observed is not None
             out.observed.scale[:] = state.observed.scale
+        if state.budget is not None:
+            _reserve_all(out, state)
         codes = np.arange(len(old.cells))
         taken = np.bincount(leaf_of, minlength=int(out.tree.counters[N_LEAVES]))
         filled = np.zeros(len(taken), dtype=bool)
@@ -198,6 +230,19 @@ def cut_back(state: State, cut: list[int]) -> Array:
         if state.conformity is not None:
             count_masses(state.tree, state.conformity.held)
     return number
+
+
+def _reserve_all(state: State, source: State) -> None:
+    """Reserve at once what copies of all cells and the next row need.
+
+    One by one, arrays would be copied as often as there are cells. If subtrees are cut, that is
+    more than is needed.
+    """
+    n = int(source.tree.counters[N_CELLS])
+    reserve_cells(state, int(np.count_nonzero(source.tree.cells.leaf[:n] >= 0)))
+    kind_of(state.model).reserve_as(state, source)
+    if state.sketch is not None:
+        reserve_items(state, int(source.tree.counters[N_HELD]) + rows_at_least(source))
 
 
 def renumber(log: list[Split], number: Array, state: State) -> None:

@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from mist.engine.capacity import reserve_cells
+from mist.engine import sketch_budget
+from mist.engine.capacity import bytes_for_cells, reserve_cells
 from mist.engine.kll import reserve_items, widen_block
 from mist.engine.leafmodel import kind_of
 from mist.engine.row_loops import ATTEMPT, DONE, FULL_CELLS, FULL_ITEMS, Outputs, run
@@ -62,9 +63,12 @@ def _serve(state: State, reason: int, detail: int) -> int:
     """Enlarge arrays, or let the leaf model do its rare work; returns as `serve_request`."""
     if reason == FULL_CELLS:
         # The loop does not say whether cells or components were full, so both are reserved.
-        reserve_cells(state, 1)
+        if state.budget is None or _make_room_for_row(state):
+            reserve_cells(state, 1)
         kind_of(state.model).reserve_row(state)
     elif reason == FULL_ITEMS:
+        if state.budget is not None and not sketch_budget.may_grow(state, detail):
+            return -1
         # A negative detail is the complement of the cell whose block is full.
         if detail < 0:
             widen_block(state, ~detail)
@@ -75,6 +79,17 @@ def _serve(state: State, reason: int, detail: int) -> int:
         kind_of(state.model).on_cell_due(state, detail)
         return _due(state, int(state.tree.cells.leaf[detail]))
     return -1
+
+
+def _make_room_for_row(state: State) -> bool:
+    """Make room for what a row lacks; returns whether that is a cell.
+
+    If a component is lacking it comes first. The loop asks again if it needs a cell as well.
+    """
+    wanted = kind_of(state.model).bytes_for_row(state)
+    lacks_cell = wanted == 0
+    state.budget.make_room(state, bytes_for_cells(state, 1) if lacks_cell else wanted)
+    return lacks_cell
 
 
 def _due(state: State, leaf: int) -> int:

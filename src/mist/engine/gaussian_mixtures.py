@@ -5,7 +5,7 @@ a proposal, here called *trial*: a copy of the component, and *pairs* of Gaussia
 replace it. Copy and pairs learn the same rows. Before each row is learnt, the log density that a
 pair gives it minus that of the copy is added to the evidence of the pair. A pair with enough
 evidence replaces the component, and one with too little is given up. Dividing and proposing are
-rare work, see `mist.engine.mixture_upkeep`. A full-covariance leaf is a mixture of one component
+rare work, see `mist.engine.mixture_trials`. A full-covariance leaf is a mixture of one component
 without trials.
 
 A class's components depend only on the rows of the class. For predictions their covariances are
@@ -80,7 +80,7 @@ COMPONENT = np.dtype(
         ("tried", np.int64),  # number of the next direction to propose
         # Weight that the trial has learnt. Without a trial, minus the weight until the next one.
         ("seen", np.float64),
-        ("due", np.int64),  # 1: `mixture_upkeep.on_cell_due` divides it, or proposes
+        ("due", np.int64),  # 1: `mixture_trials.serve_due` divides it, or begins a trial
     ]
 )
 
@@ -500,7 +500,7 @@ def _refresh_predictor(mixture, observed, leaf, cell, component, work):
 
 
 @exact
-def _refresh_candidate(tree, mixture, observed, cell, g, work):
+def refresh_candidate(tree, mixture, observed, cell, g, work):
     """Renew the factor of a candidate."""
     candidates, a = mixture.candidates, mixture.growth.n_numeric
     S = work[1]
@@ -525,16 +525,6 @@ def _refresh_candidate(tree, mixture, observed, cell, g, work):
         logs = factorise_seen(S, seen.weight, g, candidates.factor, work[2], a)
     candidates.head.constant[g] = base + logs
     candidates.head.fresh[g] = n
-
-
-@exact
-def refresh_proposal(tree, mixture, observed, cell, proposal, work):
-    """Renew the factors of all candidates of a trial, but for pairs that are excluded."""
-    each = 2 * mixture.growth.pairs + 1
-    for g in range(proposal * each, (proposal + 1) * each):
-        pair = (g - proposal * each - 1) // 2
-        if pair < 0 or mixture.evidence[proposal, pair] > -np.inf:
-            _refresh_candidate(tree, mixture, observed, cell, g, work)
 
 
 @exact
@@ -636,12 +626,12 @@ def _learn_candidate(tree, mixture, observed, complete, cell, g, X, i, w, work):
         if not complete:
             seen.uneven[g] = 1
             if not seen.ready[g] and lacks_known(seen, g, X, i, a):
-                _refresh_candidate(tree, mixture, observed, cell, g, work.factors)
+                refresh_candidate(tree, mixture, observed, cell, g, work.factors)
                 seen.ready[g] = 1
         _absorb(candidates, seen, g, X, i, w, a, work.space)
         due = seen.uneven[g] and has_news(seen, g)
     if due or candidates.head.weight[g] >= (1.0 + growth.proposal_pace) * candidates.head.fresh[g]:
-        _refresh_candidate(tree, mixture, observed, cell, g, work.factors)
+        refresh_candidate(tree, mixture, observed, cell, g, work.factors)
 
 
 @exact

@@ -178,23 +178,7 @@ def factorise(S, out, low, n):
             low[j] = 1.0
             S[at] = 1.0
         at += 1
-    # Cholesky factor in place of S, row by row; `row` and `column` are starts of packed rows.
-    sound = True
-    row = 0
-    for i in range(n):
-        column = 0
-        for j in range(i + 1):
-            total = S[row + j] - _product(S, row, column, j)
-            if j < i:
-                S[row + j] = total / S[column + j]
-            elif total > LEAST_PIVOT * low[i]:
-                S[row + i] = math.sqrt(total)
-            else:
-                sound = False
-            column += j + 1
-        if not sound:
-            break
-        row += i + 1
+    sound = _cholesky(S, low, n)
     logs = 0.0
     out[:] = 0.0
     if not sound:
@@ -205,16 +189,79 @@ def factorise(S, out, low, n):
             logs += math.log(out[at])
             at += 1
         return logs
-    # Inverse of the triangular factor, row by row.
+    return _invert(S, out, n)
+
+
+@exact
+def _cholesky(S, low, n):
+    """Replace a packed matrix by its Cholesky factor; returns False if a pivot is rounding error.
+
+    Parameters as for `factorise`. Four entries of a row at a time: one sum after another would
+    wait for every addition.
+    """
     row = 0
     for i in range(n):
-        column = 0
-        for k in range(i):
-            share = S[row + k]
+        column, j = 0, 0
+        while j + 4 <= i:
+            a, b, c, d = column, column + j + 1, column + 2 * j + 3, column + 3 * j + 6
+            t, u, v, w = S[row + j], S[row + j + 1], S[row + j + 2], S[row + j + 3]
+            for k in range(j):
+                x = S[row + k]
+                t -= x * S[a + k]
+                u -= x * S[b + k]
+                v -= x * S[c + k]
+                w -= x * S[d + k]
+            t /= S[a + j]
+            u = (u - t * S[b + j]) / S[b + j + 1]
+            v = (v - t * S[c + j] - u * S[c + j + 1]) / S[c + j + 2]
+            w = (w - t * S[d + j] - u * S[d + j + 1] - v * S[d + j + 2]) / S[d + j + 3]
+            S[row + j], S[row + j + 1], S[row + j + 2], S[row + j + 3] = t, u, v, w
+            j += 4
+            column = d + j
+        while j <= i:
+            total = S[row + j]
+            for k in range(j):
+                total -= S[row + k] * S[column + k]
+            if j < i:
+                S[row + j] = total / S[column + j]
+            elif total > LEAST_PIVOT * low[i]:
+                S[row + i] = math.sqrt(total)
+            else:
+                return False
+            j += 1
+            column += j
+        row += i + 1
+    return True
+
+
+@exact
+def _invert(L, out, n):
+    """Write the inverse of a packed triangular matrix; returns the log of its determinant.
+
+    ``out`` is 0 before. Four rows at a time, as in `_cholesky`.
+    """
+    logs, row = 0.0, 0
+    for i in range(n):
+        column, k = 0, 0
+        while k + 4 <= i:
+            a, b, c, d = column, column + k + 1, column + 2 * k + 3, column + 3 * k + 6
+            t, u, v, w = L[row + k], L[row + k + 1], L[row + k + 2], L[row + k + 3]
+            for j in range(k + 1):
+                total = out[row + j] - t * out[a + j] - u * out[b + j]
+                out[row + j] = total - v * out[c + j] - w * out[d + j]
+            j = k + 1
+            out[row + j] -= u * out[b + j] + v * out[c + j] + w * out[d + j]
+            out[row + j + 1] -= v * out[c + j + 1] + w * out[d + j + 1]
+            out[row + j + 2] -= w * out[d + j + 2]
+            k += 4
+            column = d + k
+        while k < i:
+            share = L[row + k]
             for j in range(k + 1):
                 out[row + j] -= share * out[column + j]
-            column += k + 1
-        scale = 1.0 / S[row + i]
+            k += 1
+            column += k
+        scale = 1.0 / L[row + i]
         for j in range(i):
             out[row + j] *= scale
         out[row + i] = scale
@@ -269,14 +316,36 @@ def distance(factor, mean, g, X, i, n_numeric, deviation, most):
     Parameters as in the module docstring. With ``most`` = inf the sum is always complete.
     """
     total = 0.0
-    at = 0
-    for j in range(n_numeric):
-        deviation[j] = X[i, j] - mean[g, j]
-        t = _dot(factor, g, at, j + 1, deviation)
-        total += t * t
+    a, j = 0, 0
+    # Four rows of the factor at a time: one sum after another would wait for every addition.
+    while j + 4 <= n_numeric:
+        b, c, d = a + j + 1, a + 2 * j + 3, a + 3 * j + 6
+        t = u = v = w = 0.0
+        for k in range(j):
+            t += factor[g, a + k] * deviation[k]
+            u += factor[g, b + k] * deviation[k]
+            v += factor[g, c + k] * deviation[k]
+            w += factor[g, d + k] * deviation[k]
+        for k in range(j, j + 4):
+            deviation[k] = X[i, k] - mean[g, k]
+            w += factor[g, d + k] * deviation[k]
+        t += factor[g, a + j] * deviation[j]
+        u += factor[g, b + j] * deviation[j] + factor[g, b + j + 1] * deviation[j + 1]
+        for k in range(j, j + 3):
+            v += factor[g, c + k] * deviation[k]
+        total += t * t + u * u + v * v + w * w
         if total > most:
-            break
-        at += j + 1
+            return total
+        j += 4
+        a = d + j
+    while j < n_numeric:
+        deviation[j] = X[i, j] - mean[g, j]
+        t = 0.0
+        for k in range(j + 1):
+            t += factor[g, a + k] * deviation[k]
+        total += t * t
+        j += 1
+        a += j
     return total
 
 

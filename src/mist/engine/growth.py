@@ -17,7 +17,7 @@ from mist.engine.conformity import count_masses, reserve_classes
 from mist.engine.confseq import leaf_radius, noise
 from mist.engine.criterion import best_splits, most_gain, radius, squared_scale
 from mist.engine.driver import run_until_request, serve_request
-from mist.engine.inheritance import split_leaf
+from mist.engine.inheritance import bytes_to_split, split_leaf
 from mist.engine.leafmodel import kind_of
 from mist.engine.likelihood import LEAST_GAIN, likelihood_splits
 from mist.engine.precision import routing_thresholds
@@ -137,6 +137,8 @@ def learn(
                 continue
             if hole == row:
                 reserve_observed(state)
+                if state.budget is not None:
+                    state.budget.make_room(state)
             elif hole > row:
                 end = hole
         if state.observed is not None:
@@ -192,6 +194,9 @@ def grow(state: State, rule: SplitRule, leaf: int, splits: list[Split]) -> None:
         if made and state.conformity is not None:
             count_masses(state.tree, state.conformity.held)
         splits += [made] if made else []
+        # Sketches of the children may have taken more than was found for the split.
+        if made and state.budget is not None:
+            state.budget.make_room(state)
 
 
 def follow_up(state: State, rule: SplitRule, reason: int, detail: int, splits: list[Split]) -> None:
@@ -258,6 +263,8 @@ def attempt(state: State, rule: SplitRule, leaf: int) -> Split | None:
     scheduled = rule.split_test == "schedule"
     if scheduled and rows < rule.rows_per_split:
         return None
+    if state.budget is not None and not state.budget.could_find(state, bytes_to_split(state, leaf)):
+        return None
     cells = thresholds.observed_cells(tree, leaf)
     if cells.size < 2:
         return None
@@ -318,6 +325,8 @@ def attempt(state: State, rule: SplitRule, leaf: int) -> Split | None:
         )
     statistic = gains[best] - second if gap else gains[best]
     if not (statistic > eps or tie):
+        return None
+    if state.budget is not None and not state.budget.find_room(state, bytes_to_split(state, leaf)):
         return None
     made = Split(
         node=int(leaves["node"][leaf]),

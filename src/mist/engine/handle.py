@@ -3,6 +3,7 @@
 Every call of a compiled function from Python unpacks its arguments, array by array. A state has
 about thirty arrays, and unpacking them takes longer than a row. A `Handle` does it once. It has the
 addresses of the arrays that it was made of: when an array is replaced, another handle must be made.
+Without Numba's internals a handle passes the parts themselves, at every call.
 """
 
 from __future__ import annotations
@@ -11,61 +12,12 @@ from typing import Any
 
 import numpy as np
 from numba import typeof, types
-from numba.core.registry import cpu_target
-from numba.extending import NativeValue, intrinsic, models, register_model, unbox
 
-from mist.engine.compiled import compiles, exact
+from mist.engine.compiled import exact, inlined
+from mist.engine.numba_access import internals
 
 WORD = 8
 """Bytes of a word; memory for a layout is reserved in words."""
-
-
-class Address(types.Type):
-    """Type of the address at which a value is laid out; Python passes an int."""
-
-    def __init__(self, value: types.Type) -> None:
-        self.value = value
-        super().__init__(name=f"Address({value})")
-
-
-@register_model(Address)
-class _AddressModel(models.OpaqueModel):
-    pass
-
-
-@unbox(Address)
-def _unbox_address(typ, number, c):
-    """Make a pointer of a Python int."""
-    return NativeValue(c.pyapi.long_as_voidptr(number))
-
-
-def _pointer(context, builder, address, value):
-    """An address as a pointer to data of the type ``value``."""
-    data = context.data_model_manager[value].get_data_type()
-    return builder.bitcast(address, data.as_pointer())
-
-
-@intrinsic
-def _load(typingctx, address):
-    """The value at an address. No reference is counted: the handle keeps the arrays alive."""
-
-    def generate(context, builder, signature, arguments):
-        pointer = _pointer(context, builder, arguments[0], address.value)
-        return context.unpack_value(builder, address.value, pointer)
-
-    return address.value(address), generate
-
-
-@intrinsic
-def _store(typingctx, address, value):
-    """Write a value to an address, in the layout that `_load` reads."""
-
-    def generate(context, builder, signature, arguments):
-        pointer = _pointer(context, builder, arguments[0], value)
-        context.pack_value(builder, value, arguments[1], pointer)
-        return context.get_dummy_value()
-
-    return types.none(address, value), generate
 
 
 @exact
@@ -78,8 +30,9 @@ def _as_they_are(handle):
     return handle
 
 
-parts_of = _load if compiles() else _as_they_are
-"""The parts at an address; without compiled code the address is the tuple of parts itself."""
+_store: Any = internals.store if internals else None
+parts_of: Any = internals.load if internals else inlined(_as_they_are)
+"""The parts at an address; without Numba's internals the address is the tuple of parts itself."""
 
 
 class Layout:
@@ -87,24 +40,21 @@ class Layout:
 
     def __init__(self, parts: Any) -> None:
         value = typeof(parts)
-        context = cpu_target.target_context
-        self.type = Address(value)
-        self.words = -(-context.get_abi_sizeof(context.get_data_type(value)) // WORD)
-        self.lay_out = _lay_out.standalone.compile((self.type, value))
+        self.type = internals.Address(value)
+        self.words = -(-internals.bytes_at_address(value) // WORD)
+        self.lay_out = internals.entry_point(_lay_out.standalone, (self.type, value))
         self.entries: dict[Any, Any] = {}
 
     def entry(self, function: Any, arguments: tuple[Any, ...]) -> Any:
         """The entry point of a compiled function that takes a handle before its other arguments."""
         key = (function, *map(kind_of_value, arguments))
         if key not in self.entries:
-            self.entries[key] = function.standalone.compile(self._types(arguments))
+            self.entries[key] = internals.entry_point(function.standalone, self._types(arguments))
         return self.entries[key]
 
     def address(self, function: Any, arguments: tuple[Any, ...]) -> int:
         """Address of such a function, for compiled code that is not linked with it."""
-        self.entry(function, arguments)
-        made = function.standalone.overloads[self._types(arguments)]
-        return int(made.library.get_pointer_to_function(made.fndesc.llvm_func_name))
+        return int(internals.address_of(function.standalone, self._types(arguments)))
 
     def _types(self, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
         return self.type, *map(_type_of, arguments)
@@ -123,6 +73,13 @@ class Handle:
         Named tuples of arrays, numbers and None. The handle keeps them alive.
     kinds : list or None
         `kind_of_value` of each part, if known.
+
+    Attributes
+    ----------
+    address : int or tuple
+        What compiled functions take; see `parts_of`.
+    layout : Layout or None
+        None without Numba's internals.
     """
 
     __slots__ = ("address", "layout", "memory", "parts")
@@ -130,20 +87,22 @@ class Handle:
     def __init__(self, parts: tuple[Any, ...], kinds: list[Any] | None = None) -> None:
         self.parts = parts
         self.address: Any = parts
-        if not compiles():
+        self.layout: Any = None
+        if internals is None:
             return
         kind = kind_of_value(parts) if kinds is None else (type(parts), *kinds)
-        self.layout = _LAYOUTS.get(kind) or _LAYOUTS.setdefault(kind, Layout(parts))
-        self.memory = np.empty(self.layout.words, np.int64)
+        layout = _LAYOUTS.get(kind) or _LAYOUTS.setdefault(kind, Layout(parts))
+        self.layout = layout
+        self.memory = np.empty(layout.words, np.int64)
         self.address = self.memory.ctypes.data
-        self.layout.lay_out(self.address, parts)
+        layout.lay_out(self.address, parts)
 
     def __reduce__(self) -> Any:
         raise TypeError("a handle is an address in this process: it cannot be copied")
 
     def call(self, function: Any, *arguments: Any) -> Any:
         """Call a compiled function that takes a handle before other arguments."""
-        if not compiles():
+        if self.layout is None:
             return function(self.address, *arguments)
         return self.layout.entry(function, arguments)(self.address, *arguments)
 

@@ -14,13 +14,15 @@ from typing import Any
 import numpy as np
 
 from mist.engine import joint, kll
-from mist.engine.capacity import reserve_cells, reserve_nodes
+from mist.engine.budget import row_bytes
+from mist.engine.capacity import bytes_for_cells, bytes_of_leaf, reserve_cells, reserve_nodes
 from mist.engine.leafmodel import Side, kind_of
 from mist.engine.state import (
     HIGH,
     LOW,
     M2,
     MEAN,
+    N_CELLS,
     N_NODES,
     State,
     append_cells,
@@ -110,6 +112,23 @@ def fractions(mean: Array, variance: Array, v: float | Array) -> tuple[Array, Ar
     return ndtr(z), ndtr(-z)
 
 
+def bytes_to_split(state: State, leaf: int) -> int:
+    """Bytes that must be left before a leaf is split, without sketches of its children."""
+    tree = state.tree
+    cells = bytes_for_cells(state, _cells_to_split(state, leaf))
+    nodes = 2 * row_bytes(tree.nodes) + bytes_of_leaf(state)
+    return nodes + cells + kind_of(state.model).bytes_to_split(state, leaf)
+
+
+def _cells_to_split(state: State, leaf: int) -> int:
+    """Cells to reserve for two children; with a budget, without those on the free list."""
+    tree, n = state.tree, 2 * int(state.tree.leaves.n_cells[leaf])
+    if state.budget is None:
+        return n
+    used = int(tree.counters[N_CELLS])
+    return max(0, n - int(np.count_nonzero(tree.cells.leaf[:used] < 0)))
+
+
 def split_leaf(
     state: State, leaf: int, feature: int, v: float, inheritance: str | None, discount: float
 ) -> None:
@@ -133,7 +152,7 @@ def split_leaf(
     # Capacity first, since both functions replace arrays. The cells of the parent are detached but
     # not freed before the children have inherited from them.
     reserve_nodes(state)
-    reserve_cells(state, 2 * int(state.tree.leaves.n_cells[leaf]))
+    reserve_cells(state, _cells_to_split(state, leaf))
     tree, observed, sketch = state.tree, state.observed, state.sketch
     cells, nodes, stats = tree.cells, tree.nodes, tree.stats
     parents = leaf_cells(tree, leaf)

@@ -38,6 +38,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from mist.engine.budget import row_bytes
 from mist.engine.compiled import exact, inlined
 from mist.engine.leafmodel import kind_of, sorted_columns_of
 from mist.engine.precision import stored
@@ -211,8 +212,35 @@ def _enlarge_pool(state: State, n_rows: int, cell: int) -> None:
     if cell >= 0:
         size_class = state.tree.cells.size_class[cell]
         held += int(sketch.plan[BLOCK_SIZES, size_class + 1] - sketch.plan[BLOCK_SIZES, size_class])
-    spare = min(SPARE_ROWS, SPARE_BYTES // (d * sketch.items.itemsize))
-    n = held + max(held // 4, spare)
+    spare = max(held // 4, min(SPARE_ROWS, SPARE_BYTES // (d * sketch.items.itemsize)))
+    if state.budget is not None:
+        each = bytes_of_row(state)
+        taken = (held - len(sketch.items)) * each
+        spare = min(spare, state.budget.spare(state, taken) // each)
+    _set_pool(state, held + spare, cell)
+
+
+def bytes_of_row(state: State) -> int:
+    """Bytes that one more row in the pool of the sketches takes."""
+    assert state.sketch is not None
+    items, model = state.sketch.items, state.model
+    columns = sorted_columns_of(model)
+    return row_bytes(items) + (0 if columns is None else row_bytes(columns.values, columns.mass))
+
+
+def shrink_pool(state: State, n_spare: int) -> None:
+    """Move all blocks into a pool that has so many rows to spare."""
+    _set_pool(state, int(state.tree.counters[N_HELD]) + n_spare, -1)
+
+
+def _set_pool(state: State, n: int, cell: int) -> None:
+    """Move all blocks into a pool of n rows; the block of ``cell``, unless -1, gets the next size.
+
+    They must fit.
+    """
+    sketch = state.sketch
+    assert sketch is not None
+    d = sketch.items.shape[1]
     items = np.zeros((n, d), sketch.items.dtype)
     model = kind_of(state.model).with_pool(state.model, n)
     gather(

@@ -41,7 +41,8 @@ import numpy as np
 from numba.extending import overload
 
 from mist.engine.arrays import grown
-from mist.engine.compiled import OVERLOADED, allocating, inlined
+from mist.engine.budget import row_bytes
+from mist.engine.compiled import OVERLOADED, OVERLOADED_ALLOCATING, allocating, inlined
 from mist.engine.moments import independent
 from mist.engine.state import Options, State
 
@@ -238,6 +239,42 @@ class LeafModel:
     def merge(self, state: State, cell: int, other: State, other_cell: int) -> None:
         """Add what another model knows of a class, after moments, weights and sketch were added."""
 
+    def bytes_of_leaf(self, state: State) -> int:
+        """Bytes that one more leaf takes."""
+        return row_bytes(*(getattr(state.model, name) for name in self.per_leaf))
+
+    def bytes_of_cell(self, state: State) -> int:
+        """Bytes that one more cell takes."""
+        return row_bytes(*(getattr(state.model, name) for name in self.per_cell))
+
+    def bytes_for_row(self, state: State) -> int:
+        """Bytes that must be left before `reserve_row`."""
+        return 0
+
+    def bytes_to_split(self, state: State, leaf: int) -> int:
+        """Bytes that must be left before a leaf is split, beyond those of nodes and cells."""
+        return 0
+
+    def bytes_spare(self, state: State) -> int:
+        """Bytes of what is reserved or free in the pools of the model."""
+        return 0
+
+    def bytes_of_trials(self, state: State) -> int:
+        """Bytes of all trials."""
+        return 0
+
+    def reserve_as(self, state: State, source: State) -> None:
+        """Reserve at once what copies of all cells of another state will need."""
+
+    def reserve_least(self, state: State, n_cells: int) -> None:
+        """Reserve what so many cells need at least."""
+
+    def end_trials(self, state: State, n_bytes: int) -> None:
+        """End the trials with the least evidence, so that about so many bytes are left."""
+
+    def join_components(self, state: State, n_bytes: int) -> None:
+        """Join the nearest components, so that copies take about so many bytes less."""
+
     def nbytes(self, state: State, leaf: int) -> int:
         """Bytes of what the model keeps for a leaf and its cells."""
         leaves = sum(getattr(state.model, name)[leaf].nbytes for name in self.per_leaf)
@@ -263,9 +300,6 @@ def _grown_fields(model: Any, names: tuple[str, ...], n: int) -> Any:
     return model._replace(**{name: grown(getattr(model, name), n) for name in names})
 
 
-_ALLOCATING: Any = {**OVERLOADED, "forceinline": False, "_nrt": True}
-
-
 def _by_kind(name: str, options: Any = OVERLOADED) -> Any:
     """A function that calls the function ``name`` of the model's kind.
 
@@ -282,7 +316,7 @@ def _by_kind(name: str, options: Any = OVERLOADED) -> Any:
     return call
 
 
-make_workspace = _by_kind("make_workspace", _ALLOCATING)
+make_workspace = _by_kind("make_workspace", OVERLOADED_ALLOCATING)
 prepare = _by_kind("prepare")
 has_capacity = _by_kind("has_capacity")
 score = _by_kind("score")

@@ -1,8 +1,7 @@
-"""The rare work on mixtures: proposing pairs, dividing components, inheriting at a split."""
+"""The rare work on mixtures: larger arrays, inheriting at a split, scaling of components."""
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Iterator
 from functools import cache
@@ -11,25 +10,26 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mist.engine.arrays import grown, per
-from mist.engine.capacity import next_size
+from mist.engine.budget import row_bytes
+from mist.engine.capacity import size_for
 from mist.engine.gaussian_mixtures import (
     FREE_COMPONENT,
     FREE_PROPOSAL,
     N_COMPONENTS,
     N_PROPOSALS,
+    REST,
     Mixture,
     close_trial,
     growth_of,
     new_component,
     refresh_components,
     refresh_pool,
-    refresh_proposal,
 )
 from mist.engine.gaussians import Gaussians, GaussiansObserved
 from mist.engine.inheritance import fractions, truncated_moments
 from mist.engine.leafmodel import ConditionalMoments, Side
-from mist.engine.mixture_pairs import write_pairs
-from mist.engine.state import M2, State, leaf_cells
+from mist.engine.mixture_trials import FULL_COMPONENTS, FULL_PROPOSALS, SERVED, serve_due
+from mist.engine.state import State, leaf_cells
 
 Array = np.ndarray[Any, Any]
 
@@ -45,7 +45,7 @@ def reserve_components(state: State, n_more: int) -> None:
     mixture = state.model
     free = _count_free(mixture.components.next, int(mixture.counters[FREE_COMPONENT]))
     needed = int(mixture.counters[N_COMPONENTS]) + max(0, n_more - free)
-    n = next_size(len(mixture.components), needed, large=True)
+    n = size_for(state, len(mixture.components), needed, bytes_of_component(state), large=True)
     if n == len(mixture.components):
         return  # a model that is set costs a new handle
     state.model = mixture._replace(
@@ -90,29 +90,92 @@ def components_of(mixture: Mixture, cell: int) -> list[int]:
 
 
 def on_cell_due(state: State, cell: int) -> None:
-    """Divide each due component of a cell whose trial a pair has won; propose pairs for others."""
-    growth = state.model.growth
-    leaf = int(state.tree.cells.leaf[cell])
-    own = components_of(state.model, cell)
-    for component in itertools.compress(own, state.model.components.due[own]):
-        mixture = state.model
-        mixture.components.due[component] = 0
-        proposal = int(mixture.components.proposal[component])
-        if not growth.divides:
-            close_trial(mixture, component)
-        elif proposal >= 0:
-            # The loop ends a trial that no pair has won, so this one has a winner.
-            pair = int(np.argmax(mixture.evidence[proposal]))
-            _divide(state, cell, component, proposal, pair)
-            _refresh(state, leaf, cell)
-            if state.model.cells.n[cell] >= growth.most:
-                # No component of the cell can divide any more.
-                for other in components_of(state.model, cell):
-                    close_trial(state.model, other)
-                _drop_free_proposals(state)
-                return
+    """Divide each due component of a cell whose trial a pair has won; begin a trial for others."""
+    while (reason := state.handle.call(serve_due, cell)) != SERVED:
+        if reason == FULL_COMPONENTS:
+            if _may_divide(state):
+                reserve_components(state, 1)
+            else:
+                _put_off(state, cell, with_trial=True)
+        elif reason == FULL_PROPOSALS:
+            if state.budget is None or state.budget.has_room(state, bytes_of_trial(state)):
+                reserve_proposals(state, 1)
+            else:
+                _put_off(state, cell, with_trial=False)
         else:
-            _propose(state, cell, component)
+            _drop_free_proposals(state)
+            return
+
+
+def _may_divide(state: State) -> bool:
+    """Whether the budget, if there is one, has room for one more component."""
+    budget = state.budget
+    return budget is None or budget.find_room(state, bytes_of_component(state))
+
+
+def _put_off(state: State, cell: int, *, with_trial: bool) -> None:
+    """Let the first component rest that is due to divide, or for a trial, for lack of room."""
+    components = state.model.components
+    for component in components_of(state.model, cell):
+        if components.due[component] and (components.proposal[component] >= 0) == with_trial:
+            _end_trial(state.model, component)
+            return
+
+
+def _end_trial(mixture: Mixture, component: int) -> None:
+    """End the trial of a component, or what it is due for; it then rests as after a trial."""
+    close_trial(mixture, component)
+    mixture.components.seen[component] = -REST * mixture.components.mass[component]
+
+
+def bytes_of_component(state: State) -> int:
+    """Bytes that one more component takes."""
+    mixture = state.model
+    seen = () if state.observed is None else state.observed.model.own
+    return row_bytes(mixture.components, mixture.factor, *mixture.own, *seen)
+
+
+def bytes_of_trial(state: State) -> int:
+    """Bytes that one more trial takes."""
+    mixture = state.model
+    seen = () if state.observed is None else state.observed.model.candidates
+    candidates = row_bytes(*mixture.candidates, *seen)
+    each = 2 * mixture.growth.pairs + 1
+    return row_bytes(mixture.evidence, mixture.free) + each * candidates
+
+
+def free_components(mixture: Mixture) -> int:
+    """Components that are reserved and not in use."""
+    free = _count_free(mixture.components.next, int(mixture.counters[FREE_COMPONENT]))
+    return free + len(mixture.components) - int(mixture.counters[N_COMPONENTS])
+
+
+def components_with_trial(mixture: Mixture) -> Array:
+    """Components that have a trial."""
+    # Free components have none: `close_trial` runs before a component is put on the free list.
+    n = int(mixture.counters[N_COMPONENTS])
+    return np.flatnonzero(mixture.components.proposal[:n] >= 0)
+
+
+def end_trials(state: State, n_bytes: int) -> None:
+    """End trials that have not won, those with the least evidence first; drop what is free.
+
+    Parameters
+    ----------
+    state : State
+        A model of mixtures; changed in place.
+    n_bytes : int
+        Bytes to give back.
+    """
+    mixture, each = state.model, bytes_of_trial(state)
+    own = components_with_trial(mixture)
+    free = len(mixture.free) - len(own)
+    own = own[mixture.components.due[own] == 0]
+    best = mixture.evidence[mixture.components.proposal[own]].max(axis=1, initial=-np.inf)
+    n = max(0, -(-n_bytes // each) - free)
+    for component in own[np.argsort(best, kind="stable")][:n].tolist():
+        _end_trial(mixture, component)
+    _pack_proposals(state)
 
 
 def release(mixture: Mixture, cell: int) -> None:
@@ -292,28 +355,6 @@ def _cut(
     return share
 
 
-def _divide(state: State, cell: int, component: int, proposal: int, pair: int) -> None:
-    """Replace a component by a pair of its trial: one half takes its record, one a new record."""
-    reserve_components(state, 1)
-    mixture = state.model
-    first = proposal * (2 * mixture.growth.pairs + 1) + 1 + 2 * pair
-    weights = mixture.candidates.head.weight[first : first + 2].copy()
-    mass = float(mixture.components.mass[component])
-    other = new_component(mixture, cell)
-    pools = [(mixture.own, mixture.candidates)]
-    if state.observed is not None:
-        pools += [(state.observed.model.own, state.observed.model.candidates)]
-    # The Gaussians of the pair, with what they have learnt as candidates, become components.
-    for target, source in ((component, first), (other, first + 1)):
-        for pool, candidates in pools:
-            for own, candidate in zip(pool, candidates, strict=True):
-                own[target] = candidate[source]
-    close_trial(mixture, component)
-    _set_mass(mixture, component, mass * weights[0] / weights.sum())
-    _set_mass(mixture, other, mass * weights[1] / weights.sum())
-    mixture.components.tried[component] = 0
-
-
 def _set_mass(mixture: Mixture, component: int, mass: float) -> None:
     """Set the mass of a component; the total of its cell is left to the caller."""
     mixture.components.mass[component] = mass
@@ -333,12 +374,14 @@ def _workspace(mixture: Mixture) -> Array:
 
 def _drop_free_proposals(state: State) -> None:
     """Renumber the trials without the free ones, if more than half of all are free."""
+    if 2 * len(components_with_trial(state.model)) < len(state.model.free):
+        _pack_proposals(state)
+
+
+def _pack_proposals(state: State) -> None:
+    """Renumber the trials without the free ones; none are to spare then."""
     mixture = state.model
-    components = mixture.components
-    # Free components have no trial: `close_trial` runs before a component is put on the free list.
-    own = np.flatnonzero(components.proposal[: mixture.counters[N_COMPONENTS]] >= 0)
-    if 2 * len(own) >= len(mixture.free):
-        return
+    components, own = mixture.components, components_with_trial(mixture)
     each, proposals = 2 * mixture.growth.pairs + 1, components.proposal[own]
     places = (proposals[:, None] * each + np.arange(each)).ravel()
     components.proposal[own] = np.arange(len(own))
@@ -354,68 +397,21 @@ def _drop_free_proposals(state: State) -> None:
         state.observed = state.observed._replace(model=seen._replace(candidates=fewer))
 
 
-def open_proposal(state: State, component: int) -> int:
-    """The trial of a component: its own, or a free or new one whose entries are yet to be set."""
+def reserve_proposals(state: State, n_more: int) -> None:
+    """Reserve so many more trials."""
     mixture = state.model
-    proposal = int(mixture.components.proposal[component])
-    if proposal >= 0:
-        return proposal
-    proposal = int(mixture.counters[FREE_PROPOSAL])
-    if proposal >= 0:
-        mixture.counters[FREE_PROPOSAL] = mixture.free[proposal]
-    else:
-        proposal = int(mixture.counters[N_PROPOSALS])
-        mixture.counters[N_PROPOSALS] += 1
-        n = next_size(len(mixture.free), proposal + 1, large=True)
-        each = 2 * mixture.growth.pairs + 1
-        mixture = mixture._replace(
-            evidence=grown(mixture.evidence, n),
-            free=grown(mixture.free, n),
-            candidates=Gaussians(*(grown(array, n * each) for array in mixture.candidates)),
-        )
-        state.model = mixture
-        _grow_seen(state, "candidates", n * each)
-    mixture.components.proposal[component] = proposal
-    return proposal
-
-
-def _propose(state: State, cell: int, component: int) -> None:
-    """Begin a trial: a copy of the component, and the next pairs that might replace it."""
-    proposal = open_proposal(state, component)
-    mixture, observed = state.model, state.observed
-    own, growth = mixture.own, mixture.growth
-    a, n_cuts = growth.n_numeric, growth.pairs - 1
-    weight, mean = float(own.head.weight[component]), own.mean[component]
-    tried, n_directions = int(mixture.components.tried[component]), max(2 * growth.n_known, 1)
-    known = _known(state, [component])[0]
-    rows, columns = _lower(a)
-    between = np.sqrt(known[rows] * known[columns])
-    packed = per(own.m2[component], between)
-    moments = state.tree.cells.weight[cell] if observed is None else observed.cell[cell, :a]
-    variances = per(state.tree.stats[cell, M2, :a], np.broadcast_to(moments, a))
-    # The copy, two halves for each cut, and the concentric pair, in this order. All begin with the
-    # weight of few rows, so that they soon follow the rows that come.
-    total = min(weight, 2.0 * growth.n_known + 10.0)
-    places = slice(proposal * (2 * growth.pairs + 1), (proposal + 1) * (2 * growth.pairs + 1))
-    weights = np.full(2 * growth.pairs + 1, 0.5 * total)
-    weights[0] = total
-    candidates, sound = mixture.candidates, np.empty(growth.pairs, np.bool_)
-    means, m2 = candidates.mean[places], candidates.m2[places]
-    means[0], m2[0] = mean, packed
-    scratch = np.empty((a, a)), np.empty((5, a))
-    write_pairs(packed, mean, variances, tried, n_directions, means[1:], m2[1:], sound, *scratch)
-    candidates.head.weight[places] = weights
-    m2 *= weights[:, None] * (between / weight)
-    if observed is not None:
-        seen = observed.model
-        seen.candidates.weight[places] = weights[:, None] * (known / weight)
-        seen.candidates.uneven[places] = seen.own.uneven[component]
-        seen.candidates.ready[places] = 0
-    # A direction without spread gives no pair: evidence of -inf excludes it.
-    mixture.evidence[proposal] = np.where(sound, 0.0, -np.inf)
-    mixture.components.tried[component] = (tried + n_cuts) % n_directions
-    mixture.components.seen[component] = 0.0
-    refresh_proposal(state.tree, mixture, state.observed, cell, proposal, _workspace(mixture))
+    free = _count_free(mixture.free, int(mixture.counters[FREE_PROPOSAL]))
+    needed = int(mixture.counters[N_PROPOSALS]) + max(0, n_more - free)
+    n = size_for(state, len(mixture.free), needed, bytes_of_trial(state), large=True)
+    if n == len(mixture.free):
+        return
+    each = 2 * mixture.growth.pairs + 1
+    state.model = mixture._replace(
+        evidence=grown(mixture.evidence, n),
+        free=grown(mixture.free, n),
+        candidates=Gaussians(*(grown(array, n * each) for array in mixture.candidates)),
+    )
+    _grow_seen(state, "candidates", n * each)
 
 
 @cache

@@ -155,6 +155,22 @@ def reduced(parts: Parts, n_numeric: int, most: int) -> Parts:
     return _take(parts, left)
 
 
+def with_joined(parts: Parts, i: int, j: int, n_numeric: int) -> Parts:
+    """Join two components; the new one takes the place of the first.
+
+    Examples
+    --------
+    >>> means = np.array([[0.0], [9.0], [2.0]])
+    >>> three = Parts(np.ones(3), np.ones(3), np.ones((3, 1)), means, np.ones((3, 1)))
+    >>> print(with_joined(three, 0, 2, 1).means.ravel())
+    [1. 9.]
+    """
+    out = Parts(*(array.copy() for array in parts))
+    for array, one in zip(out, joined(_take(parts, [i, j]), n_numeric), strict=True):
+        array[i] = one[0]
+    return _take(out, np.delete(np.arange(len(parts.masses)), j))
+
+
 def parts_of(state: State, cell: int) -> Parts:
     """Return copies of the components of a cell.
 
@@ -212,8 +228,8 @@ def merge_components(state: State, cell: int, other: State, other_cell: int) -> 
         parts = Parts(*(np.concatenate(arrays) for arrays in zip(*pairs, strict=True)))
     else:
         parts = reduced(both, a, most)
-    uneven = max(_uneven(state, cell), _uneven(other, other_cell))
-    _replace(state, cell, parts, uneven)
+    uneven = max(uneven_in(state, cell), uneven_in(other, other_cell))
+    replace_components(state, cell, parts, uneven)
     # The other model may have had values in further columns.
     if state.observed is not None:
         n_known = int(np.count_nonzero(state.observed.scale[:a]))
@@ -274,7 +290,7 @@ def _description(part: Parts, a: int, prior: Array, q: float) -> float:
     return float(part.masses[0] * (half + entropy))
 
 
-def _uneven(state: State, cell: int) -> int:
+def uneven_in(state: State, cell: int) -> int:
     """1 if the weights of the columns differ in a component."""
     if state.observed is None:
         return 0
@@ -282,8 +298,8 @@ def _uneven(state: State, cell: int) -> int:
     return int(state.observed.model.own.uneven[own].max(initial=0))
 
 
-def _replace(state: State, cell: int, parts: Parts, uneven: int) -> None:
-    """Replace the components of a cell."""
+def replace_components(state: State, cell: int, parts: Parts, uneven: int) -> None:
+    """Replace the components of a cell; ``uneven`` as `uneven_in` says of those before."""
     release(state.model, cell)
     reserve_components(state, len(parts.masses))
     mixture = state.model

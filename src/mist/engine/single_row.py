@@ -3,6 +3,8 @@
 The functions below are the same for all models. They check the row, put it in internal order and
 call the loop over rows that was compiled for the model by its address. What depends on the model is
 in a *call context*, which is laid out in memory like a state: the parameter ``context``.
+
+Without Numba's internals there are neither addresses nor this path: see `learner`.
 """
 
 from __future__ import annotations
@@ -11,11 +13,10 @@ from typing import Any
 
 import numpy as np
 from numba import types
-from numba.core import cgutils
-from numba.extending import intrinsic
 
 from mist.engine.compiled import exact, inlined, undivided
-from mist.engine.handle import Address, Handle, parts_of
+from mist.engine.handle import Handle, parts_of
+from mist.engine.numba_access import internals
 from mist.engine.row_loops import NO_SHARES, predict_rows, run
 from mist.limits import LARGEST, LARGEST_WEIGHT
 from mist.locking import WRITER
@@ -35,32 +36,8 @@ _ALIGNED = 8
 """Bytes of a float64: the compiled code assumes that values are aligned."""
 
 
-def _calling(result: types.Type) -> Any:
-    """An intrinsic that calls a compiled function, of this result type, by its address."""
-
-    @intrinsic
-    def call(typingctx, address, arguments):
-        def generate(context, builder, signature, given):
-            convention = context.call_conv
-            called = convention.get_function_type(result, arguments.types).as_pointer()
-            status, out = convention.call_function(
-                builder,
-                builder.inttoptr(given[0], called),
-                result,
-                arguments.types,
-                cgutils.unpack_tuple(builder, given[1]),
-            )
-            with cgutils.if_unlikely(builder, status.is_error):
-                convention.return_status_propagate(builder, status)
-            return out
-
-        return result(address, arguments), generate
-
-    return call
-
-
-_call_run = _calling(types.UniTuple(types.int64, 3))
-_call_predict_rows = _calling(types.none)
+_call_run: Any = internals.calling(types.UniTuple(types.int64, 3)) if internals else None
+_call_predict_rows: Any = internals.calling(types.none) if internals else None
 
 
 @inlined
@@ -156,15 +133,23 @@ def predict_row(context, handle, x):
     return out[0]
 
 
-_ANY = Address(types.none)
 _ROW = types.Array(types.float64, 1, "A")
-_PATH = tuple[Any, Handle]
+_PATH = tuple[Any, Handle | None]
+_NO_PATH: _PATH = (None, None)
+
+
+def _path(function: Any, context: Handle, *more: Any) -> _PATH:
+    """The entry point of a function for a call context, and the context."""
+    kind, state = context.layout.type, internals.Address(types.none)
+    return internals.entry_point(function.standalone, (kind, state, _ROW, *more)), context
 
 
 def learner(
     handle: Handle, order: Array, n_numeric: int, ranks: Array, has_nan: bool, flags: Array
 ) -> _PATH:
     """The entry point of `learn_row` for the layout of a handle, and its call context.
+
+    Without Numba's internals both are None: then rows need the slow path.
 
     Parameters
     ----------
@@ -181,25 +166,27 @@ def learner(
     flags : ndarray of int64
         Flags of the read-write lock, see `mist.locking.ReadWriteLock`.
     """
+    if internals is None:
+        return _NO_PATH
     # Only the types of the arrays matter here.
     row, codes, weights = np.empty((1, 1)), np.empty(1, np.int64), np.empty(1)
     at = handle.layout.address(run, (row, codes, weights, 0, codes, None))
     context = Handle((at, order, n_numeric, ranks, has_nan, flags))
-    return learn_row.standalone.compile(
-        (context.layout.type, _ANY, _ROW, types.int64, types.float64)
-    ), context
+    return _path(learn_row, context, types.int64, types.float64)
 
 
 def predictor(
     handle: Handle, order: Array, n_numeric: int, ranks: Array, has_nan: bool, flags: Array
 ) -> _PATH:
-    """The entry point of `predict_row` and its call context. Parameters as in `learner`."""
+    """The entry point of `predict_row` and its call context, as `learner`."""
+    if internals is None:
+        return _NO_PATH
     row, codes = np.empty((1, 1)), np.empty(1, np.int64)
     at = handle.layout.address(
         predict_rows, (row, codes, codes, NO_SHARES, True if has_nan else None)
     )
     context = Handle((at, order, n_numeric, ranks, has_nan, flags, NO_SHARES))
-    return predict_row.standalone.compile((context.layout.type, _ANY, _ROW)), context
+    return _path(predict_row, context)
 
 
 def decode_status(done: int) -> tuple[int, int]:

@@ -223,6 +223,7 @@ class State:
     carried: dict[tuple[int, int], Array] | None = None
     # Not fields, so that they are neither copied nor pickled: each instance sets its own in `vars`.
     _handle: ClassVar[Handle | None] = None
+    _budget: ClassVar[Any] = None
     _torn: ClassVar[bool] = False
     _kinds: ClassVar[dict[str, Any]]
 
@@ -250,6 +251,15 @@ class State:
             handle = Handle(parts, [self._kind_of(name) for name in _PARTS])
             vars(self)["_handle"] = handle
         return handle
+
+    @property
+    def budget(self) -> Any:
+        """A `mist.engine.budget.Budget`, or None; it is neither copied nor saved."""
+        return self._budget
+
+    @budget.setter
+    def budget(self, budget: Any) -> None:
+        vars(self)["_budget"] = budget
 
     @contextmanager
     def changing(self) -> Iterator[None]:

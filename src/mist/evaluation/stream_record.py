@@ -1,4 +1,4 @@
-"""What a run over a stream has counted: its classes, the mistakes of a model, and its cost."""
+"""What a run over a stream has counted: its classes, and the mistakes and cost of a model."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Baseline", "ModelRecord", "StreamRecord"]
+__all__ = ["Baseline", "ModelRecord", "NotableRow", "Reliability", "StreamRecord"]
 
 Counts = NDArray[np.int64]
 
@@ -94,8 +94,74 @@ class StreamRecord:
 
 
 @dataclass(frozen=True, eq=False)
+class Reliability:
+    """How often predictions were right, by the probability that the model gave them.
+
+    Examples
+    --------
+    >>> Reliability(np.array([4, 4]), np.array([1.5, 3.5]), np.array([2, 4])).error
+    0.125
+    """
+
+    rows: Counts
+    """Rows by the probability of their prediction, in B equal bins from 0 to 1, shape (B,)."""
+
+    probability: NDArray[np.float64]
+    """Sum of the probabilities in each bin, shape (B,)."""
+
+    right: Counts
+    """Rows of each bin that were predicted right, shape (B,)."""
+
+    @property
+    def n_rows(self) -> int:
+        """Rows of all bins."""
+        return int(self.rows.sum())
+
+    @property
+    def mean_probability(self) -> float:
+        """Mean probability of the predictions."""
+        return float(self.probability.sum()) / max(self.n_rows, 1)
+
+    @property
+    def share_right(self) -> float:
+        """Share of the predictions that were right."""
+        return int(self.right.sum()) / max(self.n_rows, 1)
+
+    @property
+    def error(self) -> float:
+        """Expected calibration error: mean distance of probability and share right in a bin."""
+        return float(np.abs(self.probability - self.right).sum()) / max(self.n_rows, 1)
+
+
+@dataclass(frozen=True)
+class NotableRow:
+    """A row that a person may want to look at.
+
+    Examples
+    --------
+    >>> NotableRow(12, "cat", "dog", 0.4).reason
+    ''
+    """
+
+    place: Any
+    """Origin of the row, as error messages name it."""
+
+    label: Any
+    """Its label."""
+
+    predicted: Any
+    """The label that was predicted before the row was learnt."""
+
+    probability: float
+    """Probability of the prediction; NaN if it is not known."""
+
+    reason: str = ""
+    """Why the row is notable, in words."""
+
+
+@dataclass(frozen=True, eq=False)
 class ModelRecord:
-    """Hits and confusions of a model by class, and its cost, over a stream.
+    """Hits and confusions of a model by class, how sure it was, and its cost, over a stream.
 
     Examples
     --------
@@ -130,3 +196,12 @@ class ModelRecord:
 
     microseconds: Counts = field(default_factory=_no_counts)
     """Time spent on predicting and learning so far, shape (C,)."""
+
+    reliability: Reliability | None = None
+    """How often predictions were right, by their probability; None if it is not known."""
+
+    unsure: tuple[NotableRow, ...] = ()
+    """Rows with the least probable predictions, the least probable first."""
+
+    novel: tuple[NotableRow, ...] = ()
+    """First rows of classes, and rows with values far from all before."""

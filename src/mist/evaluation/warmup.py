@@ -53,6 +53,7 @@ def warm_up(model: Any, n_features: int, *, missing: bool = False) -> float:
 
     from mist.baselines.base import StreamClassifier
     from mist.classifier import MistClassifier
+    from mist.flat_settings import set_settings
     from mist.forest import MistForest
     from mist.rows import categorical_columns
 
@@ -72,11 +73,13 @@ def warm_up(model: Any, n_features: int, *, missing: bool = False) -> float:
         binary = categorical_columns(model, tree.categorical_features, n_features)
         X[:, binary] = rng.integers(0, 2, X[:, binary].shape)
         # An easy test, so that the tree also compiles its split, or opens candidate splits.
-        quick.set_params(
+        easy = "eprocess" if tree.settings()["split_test"] == "eprocess" else "gain"
+        set_settings(
+            quick,
             grace_period=50,
             delta=0.9,
             tie_threshold=0.0,
-            split_test="eprocess" if tree.split_test == "eprocess" else "gain",
+            split_test=easy,
             union_bound=False,
             categorical_features=binary,
         )
@@ -89,7 +92,8 @@ def warm_up(model: Any, n_features: int, *, missing: bool = False) -> float:
         tables[1][::7] = np.nan
     for learnt in tables:
         copy = clone(quick).partial_fit(learnt, y)
-        copy.prequential(learnt, y)
+        # With probabilities, which need all that predictions of labels need.
+        getattr(copy, "prequential_proba", copy.prequential)(learnt, y)
         for asked in tables:
             copy.predict(asked)
     return perf_counter() - start

@@ -7,6 +7,8 @@ from collections.abc import Callable
 from inspect import Parameter
 from typing import Any
 
+from mist.option_refusals import refuse_alone
+
 __all__ = ["SEED", "constructor", "options_of"]
 
 SEED = "random_state"
@@ -68,6 +70,7 @@ def constructor(
     signature = inspect.Signature([me, *parameters])
 
     def __init__(self: Any, /, *args: Any, **kwargs: Any) -> None:
+        refuse_alone({name: kwargs[name] for name in kwargs.keys() - signature.parameters.keys()})
         try:
             given = signature.bind(self, *args, **kwargs)
         except TypeError as error:

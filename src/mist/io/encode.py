@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from mist.io.late_labels import LateRow
 from mist.io.numerals import (
     BUCKETS,
     PLAIN,
@@ -57,6 +58,8 @@ class Chunk(NamedTuple):
         The file of the rows, if several files are read as one.
     indicators : mapping
         For a live stream the text column of each 0/1 column, see `MistClassifier.learn_many`.
+    late : sequence of LateRow, n of them, or None
+        What each row is to the rows that wait for their labels; None without an id column.
     """
 
     X: Any
@@ -67,6 +70,7 @@ class Chunk(NamedTuple):
     known: NDArray[np.bool_] | None = None
     file: str = ""
     indicators: Mapping[str, str] = MappingProxyType({})
+    late: Sequence[LateRow] | None = None
 
     def places(self) -> list[Any]:
         """Return the origin of each row: its number, or file and number."""
@@ -104,7 +108,8 @@ class Chunk(NamedTuple):
         """
         known = None if self.known is None else self.known[rows]
         X = {n: v[rows] for n, v in self.X.items()} if isinstance(self.X, dict) else self.X[rows]
-        return self._replace(X=X, y=self.y[rows], rows=self.rows[rows], known=known)
+        late = None if self.late is None else self.late[rows]
+        return self._replace(X=X, y=self.y[rows], rows=self.rows[rows], known=known, late=late)
 
 
 class Encoder:

@@ -200,10 +200,17 @@ def gather(records: Sequence[Mapping[str, Any]], names: Iterable[str]) -> list[C
     >>> gather([{"a": 1, "b": "x"}, {"b": True}], "ab")
     [array([ 1., nan]), ['x', 'true']]
     """
-    return [_cells([record.get(name) for record in records]) for name in names]
+    return [cells_of([record.get(name) for record in records]) for name in names]
 
 
-def _cells(values: list[Any]) -> Cells:
+def cells_of(values: list[Any]) -> Cells:
+    """Plain values as one column: an array if all are numbers or None, else texts.
+
+    Examples
+    --------
+    >>> cells_of([1, None]), cells_of(["x", 2.0, None])
+    (array([ 1., nan]), ['x', '2', ''])
+    """
     kinds = set(map(type, values))
     try:
         if kinds == {int}:

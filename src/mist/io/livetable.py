@@ -13,6 +13,7 @@ from mist.io.csv import delimiter_of
 from mist.io.encode import Chunk
 from mist.io.growing import GrowingEncoder
 from mist.io.kafka import KafkaSource
+from mist.io.late_labels import LateLabels, check_ids
 from mist.io.live import LiveSource, Records
 from mist.io.numerals import CellRules
 from mist.io.pipe import is_pipe, open_pipe
@@ -47,6 +48,8 @@ class LiveTable:
         Most rows to read.
     rules : CellRules
         What the cells mean.
+    late : LateLabels or None, default=None
+        Rows that wait for their labels, by an id column; needs ``unlabelled``.
 
     Attributes
     ----------
@@ -73,8 +76,10 @@ class LiveTable:
         unlabelled: bool = True,
         limit: int | None = None,
         rules: CellRules = CellRules(),  # noqa: B008, immutable
+        late: LateLabels | None = None,
     ) -> None:
         self.name = source.name
+        self._late = late
         self.target = target
         self._source = source
         self._text_columns = text_columns
@@ -94,6 +99,21 @@ class LiveTable:
     def names(self) -> tuple[str, ...]:
         """Names of the encoded columns so far."""
         return () if self._encoder is None else tuple(self._encoder.names)
+
+    @property
+    def columns_known(self) -> bool:
+        """Whether `columns` are all columns of the stream; else rows may bring new ones."""
+        return self._source.fixed is not None
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Columns of the stream that are learnt from, as far as they are known."""
+        if self._encoder is None:
+            return ()
+        late = None if self._late is None else self._late.column
+        left_out = {self.target, late, *self._ignore}
+        names = self._source.fixed or self._encoder.plain()["seen"]
+        return tuple(name for name in names if name not in left_out)
 
     @property
     def crowded(self) -> Mapping[str, str]:
@@ -139,7 +159,7 @@ class LiveTable:
                     yield Chunk({}, np.zeros(0), self.names, records.rows, 0.0)
                     continue
                 try:
-                    chunks = list(self._encode(records))
+                    chunks = self._encode_all(records)
                 except TableError:
                     # A source that can be read again is not learnt in part; a pipe is.
                     if self._source.position() is None:
@@ -174,12 +194,28 @@ class LiveTable:
         self._restored = plain
         self.target = plain["target"]
 
+    def _encode_all(self, records: Records) -> list[Chunk]:
+        """Encode records; after an error no row waits that did not wait before."""
+        before = None if self._late is None else self._late.copy()
+        try:
+            return list(self._encode(records))
+        except TableError:
+            if self._late is not None and before is not None:
+                self._late.go_back(before)
+            raise
+
     def _encode(self, records: Records) -> Iterator[Chunk]:
         if self._encoder is None or self._targets is None:
             self._begin(self._source.fixed)
         assert self._encoder is not None
         assert self._targets is not None
         self._check_target(records)
+        late = None
+        if self._late is not None:
+            columns, late = self._late.fill(
+                records.columns, records.rows.tolist(), self.target, self._ignore
+            )
+            records = records._replace(columns=columns)
         cells: Cells = records.columns.get(self.target, np.full(len(records.rows), np.nan))
         y, known = self._targets.read(cells, records.rows)
         for rows, X in self._encoder.encode(records):
@@ -192,6 +228,7 @@ class LiveTable:
                 0.0,
                 there,
                 indicators=self._encoder.indicators,
+                late=None if late is None else late[rows],
             )
 
     def _up_to_fault(self, records: Records) -> Iterator[Chunk]:
@@ -199,7 +236,7 @@ class LiveTable:
         for row in range(len(records.rows)):
             columns = {name: cells[row : row + 1] for name, cells in records.columns.items()}
             try:
-                chunks = list(self._encode(Records(records.rows[row : row + 1], columns)))
+                chunks = self._encode_all(Records(records.rows[row : row + 1], columns))
             except TableError:
                 return
             yield from chunks
@@ -212,6 +249,8 @@ class LiveTable:
                 {fixed[find_column(fixed, name, where)] for name in given}
                 for given in (self._text_columns, self._ignore)
             )
+            if self._late is not None:
+                self._late.column = fixed[find_column(fixed, self._late.column, where)]
             hashed = (fixed[find_column(fixed, name, where)] for name in self._rules.hashed)
             self._rules = self._rules._replace(hashed=frozenset(hashed))
         self._targets = Targets(
@@ -220,9 +259,11 @@ class LiveTable:
             unlabelled=self._unlabelled,
             renamed=self._rules.renamed,
         )
-        self._encoder = GrowingEncoder(
-            self._text_columns, {self.target, *self._ignore}, self._rules
-        )
+        leave_out = {self.target, *self._ignore}
+        if self._late is not None:
+            check_ids(self._late.column, self.target, self._rules.hashed, self._text_columns)
+            leave_out.add(self._late.column)
+        self._encoder = GrowingEncoder(self._text_columns, leave_out, self._rules)
         if self._restored is not None:
             self._encoder.restore(self._restored)
             self._targets.integers = self._restored.get("integers")
@@ -288,6 +329,7 @@ def open_live(
     separator: str | None = None,
     hashed: Collection[str] = (),
     renamed: Mapping[str, str] | None = None,
+    late: LateLabels | None = None,
 ) -> LiveTable:
     """Open standard input, a pipe or a topic of Kafka as a stream of chunks.
 
@@ -311,7 +353,7 @@ def open_live(
         Columns to leave out.
     unlabelled : bool, default=True
         Whether rows may lack a label; `Chunk.known` then says which have one.
-    missing, decimal, separator, hashed, renamed
+    missing, decimal, separator, hashed, renamed, late
         See `mist.io.open_table`.
 
     Returns
@@ -328,14 +370,16 @@ def open_live(
         raise TableError(
             "the target is not given: name the column that holds the labels, --target COLUMN"
         )
+    read = (target, late and late.column)
     return LiveTable(
-        open_stream(path, kind, header, separator, [name for name in ignore if name != target]),
+        open_stream(path, kind, header, separator, [name for name in ignore if name not in read]),
         target,
         text_columns=text_columns,
         ignore=ignore,
         unlabelled=unlabelled,
         limit=limit,
         rules=CellRules.of(missing, decimal, hashed, renamed),
+        late=late,
     )
 
 

@@ -13,11 +13,16 @@ from numpy.typing import NDArray
 from mist.io.bounds import check_width, first_twice, rows_at_once
 from mist.io.csv import CsvSource
 from mist.io.encode import Chunk, Encoder
+from mist.io.late_labels import LateLabels, check_ids
 from mist.io.numerals import CellRules
 from mist.io.opening import check_file, open_source
 from mist.io.source import RawRows, Source, TableError, find_column
 
 __all__ = ["Table", "join", "load_csv", "naming", "open_table"]
+
+
+_LATE_ROWS = 1000
+"""Rows that are taken together if rows wait for labels: none is taken before it is learnt."""
 
 
 class Table:
@@ -45,6 +50,8 @@ class Table:
         Called with the share of the file read, while a first pass collects categories.
     rules : CellRules
         What the cells mean.
+    late : LateLabels or None, default=None
+        Rows that wait for their labels, by an id column; needs ``unlabelled``.
 
     Attributes
     ----------
@@ -78,6 +85,7 @@ class Table:
         unlabelled: bool = False,
         on_scan: Callable[[float], None] | None = None,
         rules: CellRules = CellRules(),  # noqa: B008, immutable
+        late: LateLabels | None = None,
     ) -> None:
         if chunk_rows < 1:
             raise ValueError(f"chunk_rows must be at least 1, got {chunk_rows}")
@@ -90,12 +98,16 @@ class Table:
         names = [column.name for column in source.columns]
         place = find_column(names, target, source.path)
         self.target = names[place]
-        text_columns, ignore = (
+        text_columns, ignore, hashed = (
             {names[find_column(names, name, source.path)] for name in given}
-            for given in (text_columns, ignore)
+            for given in (text_columns, ignore, rules.hashed)
         )
-        hashed = (names[find_column(names, name, source.path)] for name in rules.hashed)
         rules = rules._replace(hashed=frozenset(hashed))
+        self._late, self._leave_out = late, ignore
+        if late is not None:
+            late.column = names[find_column(names, late.column, source.path)]
+            check_ids(late.column, self.target, hashed, text_columns)
+            ignore = {*ignore, late.column}
         self._rows_at_once = rows_at_once(chunk_rows, len(names))
         first = next(self._batches(), None)
         if first is None:
@@ -116,6 +128,10 @@ class Table:
         self.doubtful = tuple(self._encoder.doubtful)
         self.names = self._encoder.names
         self.categorical = self._encoder.categorical
+        self._check_names()
+
+    def _check_names(self) -> None:
+        """Refuse columns that are too many, none, or two of one name."""
         check_width(len(self.names), self.path.name)
         # Text columns may have made the table wider.
         self._rows_at_once = rows_at_once(self._rows_at_once, len(self.names))
@@ -153,9 +169,23 @@ class Table:
                 skip -= len(batch.rows)
                 continue
             with naming(batch.file):
-                chunk = self._encoder.encode(batch, self.names)
-            yield chunk.part(slice(skip, None)) if skip else chunk
+                yield from self._encode(_rows_of(batch, slice(skip, None)) if skip else batch)
             skip = 0
+
+    def _encode(self, batch: RawRows) -> Iterator[Chunk]:
+        """Encode a batch; with rows that wait for labels in parts, each when it is learnt."""
+        if self._late is None:
+            yield self._encoder.encode(batch, self.names)
+            return
+        names = [column.name for column in self._source.columns]
+        for begin in range(0, len(batch.rows), _LATE_ROWS):
+            part = _rows_of(batch, slice(begin, begin + _LATE_ROWS))
+            columns = dict(zip(names, part.columns, strict=True))
+            columns, late = self._late.fill(
+                columns, part.rows.tolist(), self.target, self._leave_out
+            )
+            part = part._replace(columns=[columns[name] for name in names])
+            yield self._encoder.encode(part, self.names)._replace(late=late)
 
     @property
     def unmet(self) -> set[str]:
@@ -163,6 +193,12 @@ class Table:
         return self._encoder.unmet
 
     settled = True
+    columns_known = True
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Columns of the file that are learnt from."""
+        return tuple(self._encoder.plain()["columns"])
 
     def position(self) -> Any:
         """None: reading of a file is resumed by the number of rows."""
@@ -206,9 +242,13 @@ class Table:
                 yield batch
                 left = None if left is None else left - len(batch.rows)
             else:
-                columns = [cells[:left] for cells in batch.columns]
-                yield RawRows(batch.rows[:left], columns, 1.0, batch.file)
+                yield _rows_of(batch, slice(left))._replace(fraction=1.0)
                 return
+
+
+def _rows_of(batch: RawRows, rows: slice) -> RawRows:
+    """Return some rows of a batch."""
+    return batch._replace(rows=batch.rows[rows], columns=[cells[rows] for cells in batch.columns])
 
 
 def join(chunks: Sequence[Chunk]) -> Chunk:
@@ -271,6 +311,7 @@ def open_table(
     separator: str | None = None,
     hashed: Collection[str] = (),
     renamed: Mapping[str, str] | None = None,
+    late: LateLabels | None = None,
     on_scan: Callable[[float], None] | None = None,
 ) -> Table:
     r"""Open CSV, JSON lines, ARFF, Parquet or NPZ files as a stream of chunks.
@@ -317,6 +358,8 @@ def open_table(
         Columns whose texts become 64 0/1 columns by their hash.
     renamed : mapping of str to str or None, default=None
         Labels that are read as others, such as a word that was typed wrong.
+    late : LateLabels or None, default=None
+        Rows that wait for their labels, by an id column; needs ``unlabelled``.
     on_scan : callable or None, default=None
         Called with the share of the file read during a first pass.
 
@@ -355,7 +398,7 @@ def open_table(
         limit=limit,
         labels=target,
         separator=separator,
-        ignore=[name for name in ignore if name != target],
+        ignore=[name for name in ignore if name not in (target, late and late.column)],
         rules=rules,
     )
     place = target if source.label is None else source.label
@@ -373,6 +416,7 @@ def open_table(
         unlabelled=unlabelled,
         on_scan=on_scan,
         rules=rules,
+        late=late,
     )
 
 

@@ -15,11 +15,15 @@ if TYPE_CHECKING:
     from mist.persistence.container import Contents, read_contents
     from mist.persistence.file_members import Member, members
     from mist.persistence.model import Loaded, load, load_with_attachment, restored, save
+    from mist.persistence.store import Difference, Store, Version
 
 _MODULES = {
     "Contents": "container",
+    "Difference": "store",
     "Loaded": "model",
     "Member": "file_members",
+    "Store": "store",
+    "Version": "store",
     "load": "model",
     "load_with_attachment": "model",
     "members": "file_members",
@@ -31,8 +35,11 @@ _MODULES = {
 
 __all__ = [
     "Contents",
+    "Difference",
     "Loaded",
     "Member",
+    "Store",
+    "Version",
     "load",
     "load_with_attachment",
     "members",

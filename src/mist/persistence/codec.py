@@ -26,9 +26,10 @@ from mist.persistence.class_paths import ELSEWHERE, class_of, name_of
 from mist.persistence.file_names import (
     from_file,
     in_file,
+    parameters_from_file,
+    parameters_in_file,
     records_from_file,
     records_in_file,
-    with_later,
 )
 
 Array = np.ndarray[Any, Any]
@@ -172,7 +173,7 @@ class Encoder:
             kept = value._kept if isinstance(value, Lockable) else value.__getstate__
             attributes = dict(kept() or {})
         if isinstance(value, BaseEstimator):
-            parameters = value.get_params(deep=False)
+            parameters = parameters_in_file(value)
             attributes = {k: v for k, v in attributes.items() if k not in parameters}
             node["parameters"] = self._named(parameters, where, depth)
         named = {in_file(name, k): v for k, v in attributes.items()}
@@ -346,10 +347,12 @@ class Decoder:
 
     def _parameters(self, cls: Any, name: str, node: dict[str, Any], depth: int) -> dict[str, Any]:
         content = _as(dict, node.get("parameters"))
-        unknown = sorted(set(content) - set(cls._get_param_names()))
+        given = {k: self.decode(v, depth + 1) for k, v in content.items()}
+        parameters = parameters_from_file(cls, name, given)
+        unknown = sorted(set(parameters) - set(cls._get_param_names()))
         if unknown:
             raise Unreadable(f"{unknown[0]!r} is not a parameter of {name}")
-        return with_later(name, {k: self.decode(v, depth + 1) for k, v in content.items()})
+        return parameters
 
 
 _READERS: Mapping[str, Callable[[Decoder, Any, int], Any]] = {

@@ -14,7 +14,14 @@ import numpy as np
 from mist.engine.gaussian_mixtures import COMPONENT
 from mist.engine.state import CELL, LEAF
 
-__all__ = ["from_file", "in_file", "records_from_file", "records_in_file", "with_later"]
+__all__ = [
+    "from_file",
+    "in_file",
+    "parameters_from_file",
+    "parameters_in_file",
+    "records_from_file",
+    "records_in_file",
+]
 
 Array = np.ndarray[Any, Any]
 
@@ -38,21 +45,52 @@ _FIELDS: Mapping[str, str] = {
 
 
 _LATER: Mapping[str, Mapping[str, Any]] = {
-    "MistClassifier": {"adapt": None, "decision": None},
-    "MistForest": {"adapt": None, "decision": None},
+    "MistClassifier": {"adapt": None, "decision": None, "max_bytes": None},
+    "MistForest": {"adapt": None, "decision": None, "max_bytes": None},
 }
 """By class: parameters that older files do not have, with the value that means what they did."""
 
 
-def with_later(cls: str, parameters: dict[str, Any]) -> dict[str, Any]:
-    """The parameters of an estimator in a file, with those that were added since.
+def parameters_in_file(estimator: Any) -> dict[str, Any]:
+    """Parameters of an estimator as files hold them: those of a tree are its flat settings.
 
     Examples
     --------
-    >>> with_later("MistClassifier", {"leaf": "full"})
-    {'adapt': None, 'decision': None, 'leaf': 'full'}
+    >>> from mist import MistClassifier, Mixture
+    >>> written = parameters_in_file(MistClassifier(leaf=Mixture(max_components=4)))
+    >>> written["leaf"], written["max_components"]
+    ('mixture', 4)
     """
-    return {**_LATER.get(cls, {}), **parameters}
+    own = getattr(estimator, "_parameters_in_file", None)
+    parameters: dict[str, Any] = estimator.get_params(deep=False) if own is None else own()
+    return parameters
+
+
+def parameters_from_file(cls: Any, name: str, written: dict[str, Any]) -> dict[str, Any]:
+    """The parameters of an estimator in a file, with those that were added since.
+
+    Parameters
+    ----------
+    cls, name : type, str
+        Class of the estimator, and its name in files.
+    written : dict
+        What the file holds.
+
+    Returns
+    -------
+    dict
+        Not checked: the class need not have all of them.
+
+    Examples
+    --------
+    >>> from mist import MistClassifier
+    >>> parameters_from_file(MistClassifier, "MistClassifier", {"leaf": "full"})
+    {'adapt': None, 'decision': None, 'max_bytes': None, 'leaf': 'full'}
+    """
+    own = getattr(cls, "_parameters_from_file", None)
+    given = {**_LATER.get(name, {}), **written}
+    parameters: dict[str, Any] = given if own is None else own(given)
+    return parameters
 
 
 def in_file(cls: str, attribute: str) -> str:

@@ -147,7 +147,7 @@ def _check_columns(model: Any, n_features: int) -> None:
 
 def check_classifier(model: Any) -> None:
     """Refuse a `MistClassifier` that is not valid; raises as `validate_state` does."""
-    for name in ("_fast_path", "_following_path"):
+    for name in ("_checked_options", "_fast_path", "_following_path"):
         require(name not in vars(model), f"{name} must not be in a file")
     if "_options" in vars(model):
         check_options(model._options)
@@ -172,9 +172,13 @@ def check_follower(model: Any) -> None:
         return
     require(type(follower) is Follower, "its follower has the wrong type")
     scored = state.conformity is not None
-    require(scored or model.leaf == "majority", "it follows changes without scores of classes")
+    require(
+        scored or model._leaf_name == "majority", "it follows changes without scores of classes"
+    )
     n_codes = len(model._labels.ranks)
-    require(follower.watches == (model.leaf != "sketch"), "it watches classes of other leaves")
+    require(
+        follower.watches == (model._leaf_name != "sketch"), "it watches classes of other leaves"
+    )
     rows, changes = follower.rows, follower.changes
     require(type(rows) is int and rows >= 0, "its follower counts rows wrongly")
     require(type(changes) is list and len(changes) <= MOST_KEPT, "its changes are not a list")

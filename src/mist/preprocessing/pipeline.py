@@ -19,6 +19,8 @@ from mist.preprocessing.models import (
     has_learnt,
     takes_indicators,
 )
+from mist.preprocessing.plain_rows import encode_plain
+from mist.preprocessing.prequential import PrequentialPipeline
 from mist.tables import Array
 
 if TYPE_CHECKING:
@@ -31,7 +33,7 @@ _T = TypeVar("_T")
 _LEARNT = ("encoder_", "model_")
 
 
-class StreamPipeline(RelabelledModel, StreamScorer, Saveable, BaseEstimator):
+class StreamPipeline(PrequentialPipeline, RelabelledModel, StreamScorer, Saveable, BaseEstimator):
     """An encoder followed by a model, for streams with mixed columns.
 
     `sklearn.pipeline.Pipeline` cannot learn batch after batch; this class can. The encoder learns
@@ -197,52 +199,23 @@ class StreamPipeline(RelabelledModel, StreamScorer, Saveable, BaseEstimator):
         self
         """
         weights = None if sample_weight == 1.0 else [sample_weight]
+        if weights is None and self._lock.write(lambda: self._learn_plain(x, y)):
+            return self
         return self.learn_many(self._table(x), [y], weights)
 
-    def prequential(self, X: Any, y: Any, sample_weight: Any = None) -> Array:
-        """Test-then-train: predict each row with the model, then learn it.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or data frame, shape (n, d)
-            The columns of the first call, in the same order.
-        y : array-like, shape (n,)
-            Labels.
-        sample_weight : array-like, shape (n,), or None
-            Weights, if the model takes them.
-
-        Returns
-        -------
-        ndarray, shape (n,)
-            The prediction of the model for every row before it learnt the row. The encoder learns
-            the categories of all rows before the first prediction; it never uses labels.
-        """
-        return self._grow(
-            lambda encoder: self._test_then_train(encoder.partial_fit(X)._rows(X), y, sample_weight)
-        )
-
-    def prequential_many(self, X: Any, y: Any, sample_weight: Any = None) -> Array:
-        """`prequential` with columns by name.
-
-        Parameters
-        ----------
-        X : data frame or mapping, n rows
-            As for `learn_many`.
-        y : array-like, shape (n,)
-            Labels.
-        sample_weight : array-like, shape (n,), or None
-            Weights, if the model takes them.
-
-        Returns
-        -------
-        ndarray, shape (n,)
-            The prediction of the model for every row before it learnt the row.
-        """
-        return self._grow(
-            lambda encoder: self._test_then_train(
-                encoder.learn_many(X).transform_many(X), y, sample_weight
-            )
-        )
+    def _learn_plain(self, x: Any, y: Any) -> bool:
+        """Learn a row with which the encoder learns nothing; False if it was not learnt."""
+        model = getattr(self, "model_", None)
+        if not (takes_indicators(model) and isinstance(x, Mapping)):
+            return False
+        # The columns of rows of weight 0 are known to the encoder only.
+        if getattr(model, "n_features_in_", -1) != len(self.encoder_._owners):
+            return False
+        row = encode_plain(self.encoder_, x, learning=True)
+        if row is None:
+            return False
+        model.learn_one(row, y)  # type: ignore[union-attr]
+        return True
 
     def _grow(self, learn: Callable[[StreamEncoder], _T]) -> _T:
         """Call ``learn`` on the encoder; restore encoder and model if it fails."""
@@ -274,10 +247,6 @@ class StreamPipeline(RelabelledModel, StreamScorer, Saveable, BaseEstimator):
             options["classes"] = classes
         self._call("learn_many", "partial_fit", rows, y, options)
 
-    def _test_then_train(self, rows: Array, y: Any, sample_weight: Any) -> Array:
-        options = {} if sample_weight is None else {"sample_weight": sample_weight}
-        return self._call("prequential_many", "prequential", rows, y, options)
-
     def _call(
         self, by_name: str, by_place: str, rows: Array, y: Any, options: dict[str, Any]
     ) -> Any:
@@ -302,8 +271,9 @@ class StreamPipeline(RelabelledModel, StreamScorer, Saveable, BaseEstimator):
                 "use MistClassifier or MistForest"
             )
         if not hasattr(model, by_place):
+            first = "predict_proba" if by_place.endswith("proba") else "predict"
             raise TypeError(
-                f"{type(model).__name__} has no {by_place}: call predict, then partial_fit"
+                f"{type(model).__name__} has no {by_place}: call {first}, then partial_fit"
             )
         return getattr(model, by_place)(rows, y, **options)
 
@@ -445,6 +415,11 @@ class StreamPipeline(RelabelledModel, StreamScorer, Saveable, BaseEstimator):
 
     def _encoded(self, x: Mapping[Any, Any]) -> dict[str, float]:
         """One row as the model learns it, by name."""
+        # Other models may need a value for every column.
+        if takes_indicators(self.model_) and isinstance(x, Mapping):
+            plain = encode_plain(self.encoder_, x)
+            if plain is not None:
+                return plain
         row = self.encoder_.transform_many(self._table(x))[0]
         names = self.encoder_.get_feature_names_out().tolist()
         return dict(zip(names, row.tolist(), strict=True))

@@ -120,6 +120,8 @@ def embed(svg: str, prefix: str, alt: str) -> Markup:
 def versions() -> list[tuple[str, str]]:
     """Return the versions of this package, Python and installed libraries.
 
+    Beside that of Numba is said if its internals are not used, see `mist.engine.numba_access`.
+
     Returns
     -------
     list of tuple of str
@@ -130,12 +132,16 @@ def versions() -> list[tuple[str, str]]:
     >>> [name for name, _ in versions()][:3]
     ['mist', 'Python', 'numpy']
     """
+    from mist.engine import numba_access
+
     found = [("mist", __version__), ("Python", platform.python_version())]
     for library in _LIBRARIES:
         try:
             found.append((library, metadata.version(library)))
         except metadata.PackageNotFoundError:
             continue
+        if library == "numba" and numba_access.WAY == "public":
+            found[-1] = (library, f"{found[-1][1]}, public interface only")
     return found
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mist.evaluation import StreamResult
-from mist.evaluation.stream_record import Baseline, ModelRecord
+from mist.evaluation.stream_record import Baseline, ModelRecord, Reliability
 from mist.plotting import (
     line_styles,
     plot_accuracy,
@@ -19,6 +19,7 @@ from mist.plotting import (
     plot_class_recall,
     plot_confusions,
     plot_growth,
+    plot_reliability,
 )
 from mist.plotting.changes import CHANGE_LABEL
 from mist.plotting.shares import add_colour_bar
@@ -30,15 +31,22 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 __all__ = [
+    "FEWEST_ROWS",
     "accuracy_svg",
     "confusions_svg",
     "cost_svg",
     "growth_svg",
     "matrices_svg",
     "recall_svg",
+    "reliability_svg",
 ]
 
+FEWEST_ROWS = 10
+"""Rows of a bin of probabilities that make its share of right predictions worth a point."""
+
 _MOST_RATES = 40
+_SIDE = 4.6
+"""Least side of a square plot in inches; the page enlarges a smaller one, and its letters."""
 _FAR = 20
 
 
@@ -173,9 +181,41 @@ def confusions_svg(labels: Sequence[Any], rows: NDArray[np.int64]) -> str:
     """
     from matplotlib.figure import Figure
 
-    side = 2.6 + 0.24 * len(labels)
+    side = max(2.6 + 0.24 * len(labels), _SIDE)
     figure = Figure(figsize=(side, side), layout="constrained")
     plot_confusions(labels, rows, figure.subplots())
+    return to_svg(figure)
+
+
+@style()
+def reliability_svg(models: Sequence[Reliability], names: Sequence[str]) -> str:
+    """Draw how often predictions were right, by their probability, one line per model.
+
+    Parameters
+    ----------
+    models : sequence of Reliability
+        One per model, each with bins of `FEWEST_ROWS` rows; smaller ones are not drawn.
+    names : sequence of str
+        Names of the models.
+
+    Returns
+    -------
+    str
+        An ``<svg>`` element, about square.
+    """
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(_SIDE, _SIDE), layout="constrained")
+    axes = figure.subplots()
+    axes.grid()
+    axes.set_axisbelow(True)
+    for model, name, line in zip(models, names, line_styles(len(names)), strict=True):
+        used = model.rows >= FEWEST_ROWS
+        rows = model.rows[used]
+        given = model.probability[used] / rows, model.right[used] / rows, rows
+        plot_reliability(*given, axes, label=short(name), **line)
+    if len(names) > 1:
+        axes.legend(loc="upper left")
     return to_svg(figure)
 
 

@@ -16,15 +16,18 @@ from mist.evaluation.metrics import window_length
 from mist.evaluation.stream_record import ModelRecord, StreamRecord
 from mist.report.document import embed
 from mist.report.figures import (
+    FEWEST_ROWS,
     accuracy_svg,
     confusions_svg,
     cost_svg,
     growth_svg,
     matrices_svg,
     recall_svg,
+    reliability_svg,
 )
 from mist.report.section import Section
 from mist.report.style import NARROW, WIDTH
+from mist.report.sureness import calibration_in_words, row_tables, says_something
 from mist.report.tables import (
     PageTable,
     column_table,
@@ -98,8 +101,12 @@ def parts_of(section: Section, number: int) -> list[Part]:
     stream, models = section.stream, section.models
     if stream is not None and models and len(stream.labels) > 1:
         parts += _classes(section, stream, number)
+        if says_something(models):
+            parts.append(_calibration(section, models, number))
         columns = column_table(stream)
         parts += [] if columns is None else [columns]
+        for i, (model, result) in enumerate(zip(models, section.results, strict=True)):
+            parts += row_tables(model, result.model if len(models) > 1 else "", i > 0)
     if any((result.leaves_curve > 1).any() for result in section.results):
         parts.append(_growth(section, number))
     if models and all(len(model.cost_rows) >= _FEWEST_COSTS for model in models):
@@ -279,6 +286,33 @@ def _confusion_matrix(model: ModelRecord, n_classes: int) -> NDArray[np.int64]:
     matrix = np.diag(model.hits)
     matrix[model.confused, model.confused_with] = model.confused_rows
     return matrix
+
+
+def _calibration(section: Section, models: Sequence[ModelRecord], number: int) -> Plot:
+    names = [result.model for result in section.results]
+    known = [model.reliability for model in models if model.reliability is not None]
+    several = len(names) > 1
+    words = "; ".join(
+        f"{name}: {calibration_in_words(each)}" if several else calibration_in_words(each)
+        for each, name in zip(known, names, strict=True)
+    )
+    left_out = max(section.results[0].n_rows - each.n_rows for each in known)
+    return Plot(
+        "Calibration",
+        embed(
+            reliability_svg(known, names),
+            f"s{number}p",
+            f"Reliability diagram on {section.dataset}. {words[0].upper()}{words[1:]}.",
+        ),
+        None,
+        "How often predictions were right, by the probability that they had before the row was "
+        "learnt: on the diagonal, of rows predicted with probability 0.8, 80 % are right. The area "
+        "of a circle is its share of the rows, a bar is a 95 % interval; with fewer than "
+        f"{FEWEST_ROWS} rows there is none. "
+        f"{words[0].upper()}{words[1:]} (mean distance from the diagonal, 15 bins)."
+        + (f" Without {left_out:,} rows whose probability is not known." if left_out > 1 else ""),
+        shape="square",
+    )
 
 
 def _cost(section: Section, models: Sequence[ModelRecord], number: int) -> Plot:

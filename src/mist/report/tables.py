@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mist.evaluation.stream_record import ModelRecord, StreamRecord
+from mist.report.result_rows import NOTHING
 
 __all__ = [
     "MOST_SHOWN",
@@ -27,7 +28,6 @@ MOST_SHOWN = 30
 _MOST_LISTED = 1_000
 _MOST_CONFUSIONS = 15
 _MOST_COLUMNS = 15
-_NOTHING = "–"  # noqa: RUF001 (an en dash is meant)
 
 
 @dataclass(frozen=True)
@@ -76,6 +76,9 @@ class PageTable:
 
     fold: str = ""
     """Title of the fold in which the table is; empty if it is not folded."""
+
+    lists_rows: bool = False
+    """Whether the lines are rows of the stream: their names stay on one line, other texts wrap."""
 
 
 def worst_first(
@@ -136,7 +139,7 @@ def recall_table(
                 *(Bar(int(model.hits[code]) / rows) for model in models),
                 f"{rows:,}",
                 f"{int(stream.first_rows[code]) + 1:,}",
-                f"{stream.labels[other]} ({times:,})" if times else _NOTHING,
+                f"{stream.labels[other]} ({times:,})" if times else NOTHING,
             ]
         )
     headings = [f"recall {name}" for name in names] if several else ["recall"]

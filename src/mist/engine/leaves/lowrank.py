@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mist.engine.arrays import grown, per, wider
+from mist.engine.budget import row_bytes
 from mist.engine.compiled import allocating, inlined
 from mist.engine.gaussians import odds_of_zeros
 from mist.engine.indicators import column_weights
@@ -81,6 +82,10 @@ def _grown(group: Any, n: int) -> Any:
     return group._replace(**more)
 
 
+def _bytes_of_one(group: Any) -> int:
+    return row_bytes(*(getattr(group, name) for name in group._fields if name != "signs"))
+
+
 class LowRankModel(LeafModel):
     """Leaf model of `LowRankLeaves`."""
 
@@ -103,6 +108,14 @@ class LowRankModel(LeafModel):
     def reserve_cells(self, state: State, n: int) -> None:
         """Reserve n classes."""
         state.model = state.model._replace(pool=_grown(state.model.pool, n))
+
+    def bytes_of_leaf(self, state: State) -> int:
+        """Bytes that one more leaf takes."""
+        return _bytes_of_one(state.model.common)
+
+    def bytes_of_cell(self, state: State) -> int:
+        """Bytes that one more class takes."""
+        return _bytes_of_one(state.model.pool)
 
     def widen(self, state: State, n_more: int) -> None:
         """Add columns that no class knows; the signs of the others stay as they are."""

@@ -12,8 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from mist.engine import mixture_upkeep, moments, reduction
+from mist.engine import mixture_upkeep, moments, nearest_components, reduction
 from mist.engine.arrays import grown, wider
+from mist.engine.budget import row_bytes
 from mist.engine.capacity import reserve_cells
 from mist.engine.compiled import allocating, inlined
 from mist.engine.gaussian_mixtures import (
@@ -39,6 +40,7 @@ from mist.engine.gaussians import (
 from mist.engine.indicators import column_weights
 from mist.engine.leafmodel import ConditionalMoments, LeafModel, Side, register
 from mist.engine.marginal import less_constants
+from mist.engine.mixture_trials import take_proposal
 from mist.engine.state import M2, MEAN, Options, State, append_cells, leaf_cells, packed_size
 
 Array = np.ndarray[Any, Any]
@@ -295,6 +297,54 @@ class MixtureModel(LeafModel):
         """Join components of both models until the class has no more than allowed."""
         reduction.merge_components(state, cell, other, other_cell)
 
+    def bytes_of_leaf(self, state: State) -> int:
+        """Bytes that one more leaf takes."""
+        seen = 0 if state.observed is None else row_bytes(state.observed.model.pooled)
+        return super().bytes_of_leaf(state) + seen
+
+    def bytes_for_row(self, state: State) -> int:
+        """Bytes of a component, unless one is free."""
+        if has_capacity_for_component(state.model):
+            return 0
+        return mixture_upkeep.bytes_of_component(state)
+
+    def bytes_to_split(self, state: State, leaf: int) -> int:
+        """Bytes of the components of both children, which inherit before their parent gives up."""
+        n = int(state.model.cells.n[leaf_cells(state.tree, leaf)].sum())
+        lacking = 2 * n - mixture_upkeep.free_components(state.model)
+        return max(0, lacking) * mixture_upkeep.bytes_of_component(state)
+
+    def bytes_spare(self, state: State) -> int:
+        """Bytes of free components, but for the one that must be free before a row is learnt."""
+        free = max(0, mixture_upkeep.free_components(state.model) - 1)
+        return free * mixture_upkeep.bytes_of_component(state)
+
+    def bytes_of_trials(self, state: State) -> int:
+        """Bytes of all trials, free ones included."""
+        return len(state.model.free) * mixture_upkeep.bytes_of_trial(state)
+
+    def reserve_as(self, state: State, source: State) -> None:
+        """Reserve the components and trials of another state, and one free component."""
+        theirs = source.model
+        n = len(theirs.components) - mixture_upkeep.free_components(theirs)
+        mixture_upkeep.reserve_components(state, n + 1)
+        trials = len(mixture_upkeep.components_with_trial(theirs))
+        mixture_upkeep.reserve_proposals(state, trials)
+
+    def reserve_least(self, state: State, n_cells: int) -> None:
+        """Reserve one component a cell, and the one that is free before a row is learnt."""
+        mixture_upkeep.reserve_components(state, n_cells + 1)
+
+    def end_trials(self, state: State, n_bytes: int) -> None:
+        """End the trials with the least evidence."""
+        mixture_upkeep.end_trials(state, n_bytes)
+
+    def join_components(self, state: State, n_bytes: int) -> None:
+        """Join pairs of components that lie nearest to each other."""
+        n = -(-n_bytes // mixture_upkeep.bytes_of_component(state))
+        for leaf in nearest_components.join_pairs(state, n):
+            self.refresh(state, leaf)
+
     def nbytes(self, state: State, leaf: int) -> int:
         """Bytes of the leaf with its components and the candidates of their trials."""
         mixture, n = state.model, super().nbytes(state, leaf)
@@ -383,11 +433,9 @@ def _with_zeros(
 def _copy_proposal(source: State, component: int, target: State, child: int) -> None:
     """Copy the trial of a component to the copy of the component."""
     theirs = source.model
-    there, here = (
-        int(theirs.components.proposal[component]),
-        mixture_upkeep.open_proposal(target, child),
-    )
+    mixture_upkeep.reserve_proposals(target, 1)
     mixture = target.model
+    there, here = int(theirs.components.proposal[component]), int(take_proposal(mixture, child))
     mixture.components.seen[child] = theirs.components.seen[component]
     mixture.components.due[child] = theirs.components.due[component]
     mixture.evidence[here] = theirs.evidence[there]

@@ -9,9 +9,9 @@ from io import TextIOWrapper
 from pathlib import Path
 
 from mist.adaptation.changes import Change
-from mist.commands.appended import Appended, open_appended
 from mist.evaluation import StreamResult
 from mist.evaluation.changes import in_words
+from mist.streaming.runs.appended import Appended, open_appended
 
 __all__ = ["Events", "open_events", "summary"]
 

@@ -10,13 +10,12 @@ from typing import Any
 import numpy as np
 
 from mist.adaptation.changes import Change
-from mist.commands.class_history import Classes, Mistakes
-from mist.commands.column_history import Columns
-from mist.commands.prequential_run import PrequentialRun
-from mist.commands.records import stream_record
 from mist.io import Chunk
 from mist.presets import find_preset
 from mist.report import Section
+from mist.streaming.runs.counts import Counts
+from mist.streaming.runs.prequential_run import PrequentialRun
+from mist.streaming.runs.records import stream_record
 
 __all__ = ["Session"]
 
@@ -42,13 +41,7 @@ class Session:
     def __init__(self, models: Mapping[str, Any], state: Mapping[str, Any] | None = None) -> None:
         self.done = 0 if state is None else state["done"]
         self.models = dict(models)
-        self._classes = Classes(None if state is None else state["classes"])
-        self._columns = Columns(None if state is None else state["columns"])
-        mistakes = {} if state is None else state["mistakes"]
-        self._mistakes = {name: Mistakes(mistakes.get(name)) for name in models}
-        counts: list[Columns | Mistakes] = [self._columns, *self._mistakes.values()]
-        if any(each.n_classes > len(self._classes.rows) for each in counts):
-            raise ValueError("the state has counts of classes that did not occur")
+        self._counts = Counts(list(models), state)
         states = {} if state is None else state["trials"]
         self._runs = {
             name: PrequentialRun(model, find_preset(name).title, states.get(name))
@@ -63,6 +56,11 @@ class Session:
         return next(iter(self._runs.values())).learnt
 
     @property
+    def accuracy(self) -> float:
+        """Share of rows that the first model has predicted right; NaN before the first row."""
+        return next(iter(self._runs.values())).accuracy
+
+    @property
     def found(self) -> dict[str, list[Change]]:
         """Changes that each model has found in the rows of the last call of `learn`, by name."""
         return {name: run.found for name, run in self._runs.items()}
@@ -71,9 +69,7 @@ class Session:
         """Return the state without the models, as plain values and arrays."""
         return {
             "done": self.done,
-            "classes": self._classes.state(),
-            "columns": self._columns.state(),
-            "mistakes": {name: each.state() for name, each in self._mistakes.items()},
+            **self._counts.state(),
             "trials": {name: run.state() for name, run in self._runs.items()},
         }
 
@@ -91,7 +87,7 @@ class Session:
             The predictions of each model.
         """
         before = self.learnt
-        given = chunk.X, chunk.y, chunk.known, chunk.indicators
+        given = chunk.X, chunk.y, chunk.known, chunk.indicators, chunk.late
         answers = [run.advance(*given) for run in self._runs.values()]
         if self.learnt > before:
             self._count(chunk, answers)
@@ -99,15 +95,13 @@ class Session:
         return answers
 
     def _count(self, chunk: Chunk, answers: list[list[Any]]) -> None:
-        X, known = chunk.X, chunk.known
-        labels = chunk.y if known is None else chunk.y[known]
-        codes = self._classes.add(labels.tolist())
+        X, known, labels, places = chunk.X, chunk.known, chunk.y, chunk.places()
+        chances = [run.chances for run in self._runs.values()]
         if known is not None:
             X = {n: x[known] for n, x in X.items()} if isinstance(X, Mapping) else X[known]
-            answers = [list(compress(each, known.tolist())) for each in answers]
-        self._columns.add(X, codes)
-        for mistakes, each in zip(self._mistakes.values(), answers, strict=True):
-            mistakes.add(codes, self._classes.codes_of(each))
+            labels, chances = labels[known], [each[known] for each in chances]
+            places, *answers = (list(compress(each, known)) for each in (places, *answers))
+        self._counts.add(X, chunk.names, places, labels.tolist(), answers, chances)
 
     def note(self) -> str:
         """Return progress, speed and accuracy as text."""
@@ -133,7 +127,8 @@ class Session:
             Has a border at the first row of each class except the first class.
         """
         bare = self.done - self.learnt
-        stream = stream_record(self._classes, self._columns, self._columns.names or columns)
+        counts = self._counts
+        stream = stream_record(counts.classes, counts.columns, counts.columns.names or columns)
         n_classes = len(stream.labels)
         borders = [
             (int(row), str(label))
@@ -148,5 +143,8 @@ class Session:
             np.array([row for row, _ in borders], dtype=np.int64),
             [label for _, label in borders],
             stream,
-            [run.record(self._mistakes[name], n_classes) for name, run in self._runs.items()],
+            [
+                run.record(counts.mistakes[name], counts.sureness[name], n_classes)
+                for name, run in self._runs.items()
+            ],
         )

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from mist.commands.session import Session
 from mist.io.applying import is_encoding
-from mist.persistence import load_with_attachment, save
+from mist.io.late_labels import LateLabels
+from mist.persistence import Store, load_with_attachment, save
 from mist.presets import make_model
+from mist.streaming.runs.session import Session
 
-__all__ = ["Checkpoint", "Kept", "Saved", "load_run", "save_run"]
+__all__ = ["Checkpoint", "Kept", "Saved", "load_run", "save_run", "save_version"]
 
 
 class Kept(NamedTuple):
@@ -33,6 +35,10 @@ class Kept(NamedTuple):
         Position in the stream; None for files, whose rows are counted.
     events : int
         Size of the file of changes in bytes.
+    renames : dict of str to str
+        Labels that are read as others.
+    late : dict or None
+        Rows that wait for their labels; None without an id column.
     """
 
     models: dict[str, Any]
@@ -41,6 +47,8 @@ class Kept(NamedTuple):
     encoding: dict[str, Any]
     position: Any
     events: int
+    renames: dict[str, str]
+    late: dict[str, Any] | None = None
 
 
 class Saved(NamedTuple):
@@ -153,6 +161,39 @@ def save_run(path: Path, model: Any, encoding: Mapping[str, Any]) -> None:
     save(model, path, attachment={"encoding": dict(encoding)})
 
 
+def save_version(
+    store: Store,
+    model: Any,
+    encoding: Mapping[str, Any],
+    accuracy: float,
+    note: str,
+    about: Mapping[str, Any],
+    anew: bool,
+) -> None:
+    """Add a trained model with the encoding of its tables to a store, as `save_run` writes it.
+
+    Parameters
+    ----------
+    store : Store
+        The store.
+    model : object
+        The model.
+    encoding : mapping
+        Encoding of rows as numbers.
+    accuracy : float
+        Share of rows predicted right so far; NaN if it is not known.
+    note : str
+        What to keep as a note.
+    about : mapping
+        What the index says of the version, see `mist.persistence.Store.save`.
+    anew : bool
+        Whether the model does not continue the current version.
+    """
+    known = accuracy if math.isfinite(accuracy) else None
+    content = {"encoding": dict(encoding)}
+    store.save(model, accuracy=known, note=note, attachment=content, about=about, anew=anew)
+
+
 def load_run(path: Path) -> Saved:
     """Read a model that `save_run` or a checkpoint has written.
 
@@ -188,17 +229,26 @@ def _kept(model: Any, attachment: Mapping[str, Any]) -> Kept:
     """Return the content of a checkpoint, or raise if `Checkpoint.save` cannot have written it."""
     # The first model is that of the file; the others are in the attachment.
     models = {name: model if other is None else other for name, other in attachment["models"]}
-    given = {"events": 0, **attachment}  # written before the file of changes existed
+    # Files that were written before the file of changes existed, and before labels were kept.
+    given = {"events": 0, "renames": {}, "late": None, **attachment}
+    fresh = Session(models).state()
+    # Written before probabilities were counted.
+    given["session"] = {"sureness": fresh["sureness"], **given["session"]}
     kept = Kept(models, *(given[field] for field in Kept._fields[1:]))
     if not models:
         raise ValueError("the checkpoint has no model")
     for name, each in models.items():
         if type(each) is not type(make_model(name)):
             raise TypeError(f"the model of {name!r} has the wrong type")
-    _check_like(Session(models).state(), kept.session)
+    _check_like(fresh, kept.session)
     Session(models, kept.session)  # raises if its parts do not fit together
     _check_like(0, kept.predictions)
     _check_like(0, kept.events)
+    _check_like({}, kept.renames)
+    _check_like([""], [*kept.renames, *kept.renames.values()])
+    if kept.late is not None:
+        _check_like(LateLabels("").state(), kept.late)
+        LateLabels("", state=kept.late)
     if kept.position is not None:
         _check_like({"offsets": {}, "rows": 0}, kept.position)
         _check_like([0], list(kept.position["offsets"].values()))
@@ -222,7 +272,7 @@ def _check_like(pattern: Any, value: Any) -> None:
     elif isinstance(pattern, list) and pattern:
         for part in value:
             _check_like(pattern[0], part)
-    elif isinstance(pattern, np.ndarray) and (value.ndim != 1 or value.dtype.kind not in "bif"):
+    elif isinstance(pattern, np.ndarray) and (value.ndim != 1 or value.dtype.kind not in "biuf"):
         raise TypeError("an array is not one-dimensional or not numeric")
     elif isinstance(pattern, tuple):
         _check_like([0], list(value))

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mist.commands.class_history import Classes, Mistakes
-from mist.commands.column_history import Columns
-from mist.commands.history import Cost
 from mist.evaluation.stream_record import Baseline, ModelRecord, StreamRecord
+from mist.streaming.runs.class_history import Classes, Mistakes
+from mist.streaming.runs.column_history import Columns
+from mist.streaming.runs.counts import Counts
+from mist.streaming.runs.history import Cost
+from mist.streaming.runs.sureness import Sureness
 
 __all__ = ["count_rows", "model_record", "stream_record"]
 
@@ -55,13 +58,15 @@ def stream_record(classes: Classes, columns: Columns, names: Sequence[str]) -> S
     )
 
 
-def model_record(mistakes: Mistakes, cost: Cost, n_classes: int) -> ModelRecord:
+def model_record(mistakes: Mistakes, sureness: Sureness, cost: Cost, n_classes: int) -> ModelRecord:
     """Return the record of a model.
 
     Parameters
     ----------
     mistakes : Mistakes
         Its hits and confusions.
+    sureness : Sureness
+        How sure it was.
     cost : Cost
         Its memory and time.
     n_classes : int
@@ -83,6 +88,9 @@ def model_record(mistakes: Mistakes, cost: Cost, n_classes: int) -> ModelRecord:
         cost_rows=rows,
         nbytes=nbytes,
         microseconds=microseconds,
+        reliability=sureness.reliability(),
+        unsure=tuple(sureness.unsure()),
+        novel=tuple(sureness.novel()),
     )
 
 
@@ -90,7 +98,8 @@ def count_rows(
     X: NDArray[np.float64],
     y: NDArray[Any],
     names: Sequence[str],
-    answers: Sequence[tuple[Sequence[Any], Cost]],
+    places: Sequence[Any],
+    answers: Sequence[tuple[Sequence[Any], Sequence[float], Cost]],
 ) -> tuple[StreamRecord, list[ModelRecord]]:
     """Return the records of a stream that is in memory, and of models that have learnt it.
 
@@ -102,8 +111,11 @@ def count_rows(
         Their labels.
     names : sequence of str
         Names of the columns.
-    answers : sequence of (sequence, Cost)
-        For each model, its n predictions (the first one is ignored), and its cost.
+    places : sequence of n
+        Origins of the rows.
+    answers : sequence of (sequence, sequence, Cost)
+        For each model, its n predictions (the first one is ignored), the probability of each one,
+        and its cost.
 
     Returns
     -------
@@ -115,22 +127,26 @@ def count_rows(
     >>> cost = Cost()
     >>> cost.add(3, 100, 0.5)
     >>> X, y = np.array([[0.0], [1.0], [9.0]]), np.array(["a", "a", "b"])
-    >>> stream, (model,) = count_rows(X, y, ["size"], [(["a", "a", "a"], cost)])
+    >>> model = ["a", "a", "a"], [math.nan, 1.0, 1.0], cost
+    >>> stream, (model,) = count_rows(X, y, ["size"], range(3), [model])
     >>> stream.labels, model.hits.tolist(), model.confused_rows.tolist()
     (('a', 'b'), [1, 0], [1])
     """
-    classes, columns = Classes(), Columns()
-    mistakes = [Mistakes() for _ in answers]
+    models = list(map(str, range(len(answers))))
+    counts = Counts(models)
+    predicted = [["", *predictions[1:]] for predictions, _, _ in answers]
+    chances = [np.array([math.nan, *given[1:]]) for _, given, _ in answers]
     for begin in range(0, len(y), _STEP):
         part = slice(begin, begin + _STEP)
-        codes = classes.add(y[part].tolist())
-        columns.add(X[part], codes)
-        for each, (predictions, _) in zip(mistakes, answers, strict=True):
-            predicted = classes.codes_of(predictions[part])
-            if begin == 0:
-                predicted[0] = -1
-            each.add(codes, predicted)
-    return stream_record(classes, columns, names), [
-        model_record(each, cost, len(classes.rows))
-        for each, (_, cost) in zip(mistakes, answers, strict=True)
+        counts.add(
+            X[part],
+            names,
+            places[part],
+            y[part].tolist(),
+            [each[part] for each in predicted],
+            [each[part] for each in chances],
+        )
+    return stream_record(counts.classes, counts.columns, names), [
+        model_record(counts.mistakes[name], counts.sureness[name], cost, len(counts.classes.rows))
+        for name, (_, _, cost) in zip(models, answers, strict=True)
     ]

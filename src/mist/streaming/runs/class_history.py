@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mist.commands.history import Answers
+from mist.streaming.runs.history import Answers
 
 __all__ = ["Classes", "Mistakes", "Timeline"]
 

@@ -9,7 +9,7 @@ from io import TextIOWrapper
 from pathlib import Path
 from typing import Any
 
-from mist.commands.appended import Appended, open_appended
+from mist.streaming.runs.appended import Appended, open_appended
 
 __all__ = ["Predictions", "open_predictions"]
 
@@ -30,22 +30,28 @@ class Predictions(Appended):
         self._writer = None if handle is None else csv.writer(handle)
 
     def write(
-        self, rows: Sequence[Any], labels: Sequence[Any], predictions: Sequence[Sequence[Any]]
+        self,
+        rows: Sequence[Any],
+        labels: Sequence[Any],
+        predictions: Sequence[Sequence[Any]],
+        ids: Sequence[str] | None = None,
     ) -> None:
         """Write one line per row; `predictions` has one sequence per model."""
         if self._writer is not None:
+            named = (labels,) if ids is None else (ids, labels)
             with self._writing():
-                self._writer.writerows(zip(rows, labels, *predictions, strict=True))
+                self._writer.writerows(zip(rows, *named, *predictions, strict=True))
 
 
 @contextmanager
 def open_predictions(
-    path: Path | None, models: Sequence[str], kept: int | None = None
+    path: Path | None, models: Sequence[str], kept: int | None = None, *, ids: bool = False
 ) -> Iterator[Predictions]:
     """Open the file of predictions.
 
     Its columns are ``row`` (the number in error messages: the line of a text file, else counted
-    from 1), ``label`` and one per model. A cell is empty if nothing was learnt before the row.
+    from 1), ``id`` if rows have one, ``label`` and one per model. A cell is empty if nothing was
+    learnt before the row.
 
     Parameters
     ----------
@@ -55,6 +61,8 @@ def open_predictions(
         Headings of the columns of predictions.
     kept : int or None, default=None
         Bytes of an earlier run to keep; None starts a new file.
+    ids : bool, default=False
+        Whether rows have an id.
 
     Yields
     ------
@@ -71,5 +79,5 @@ def open_predictions(
         return
     with open_appended(path, "predictions", kept) as handle:
         if kept is None:
-            csv.writer(handle).writerow(["row", "label", *models])
+            csv.writer(handle).writerow(["row", *(["id"] if ids else []), "label", *models])
         yield Predictions(handle, path)

@@ -2,18 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Columns"]
+__all__ = ["Columns", "Outlier"]
 
 MOST_CELLS = 1 << 21
 """Most pairs of a class and a column; above it the separation is not computed."""
 
+FAR = 6.0
+"""Standard deviations from the mean at which a value is an outlier. Of normal values one in 500
+million is."""
+
+_ENOUGH_VALUES = 100
+_MOST_OUTLIERS = 10
+
 Array = NDArray[np.float64]
+
+
+class Outlier(NamedTuple):
+    """A value far from the values of its column in earlier rows.
+
+    Attributes
+    ----------
+    row, column : int
+        Its position.
+    distance : float
+        Distance from the mean in standard deviations.
+    reason : str
+        The value, and the values before, in words.
+    """
+
+    row: int
+    column: int
+    distance: float
+    reason: str
 
 
 class Columns:
@@ -99,6 +125,56 @@ class Columns:
             share = np.where(varies, np.clip(between / total, 0.0, 1.0), np.nan)
         distance = np.where(self._weights > 0, np.abs(means - mean), -1.0)
         return share, distance.argmax(axis=0)
+
+    def outliers(
+        self, X: NDArray[np.float64] | Mapping[str, Any], names: Sequence[str]
+    ) -> list[Outlier]:
+        """Return the most extreme values of rows that were not added yet, one per column.
+
+        The mean and the standard deviation are those of all rows added, and of the row.
+
+        Parameters
+        ----------
+        X : ndarray of float64, shape (n, d), or mapping of names to columns
+            The rows.
+        names : sequence of str
+            Names of the columns; not used if ``X`` has them.
+
+        Returns
+        -------
+        list of Outlier
+            At most 10, the furthest first.
+        """
+        d = len(self._origin)
+        n = self._weights.sum(axis=0)
+        if not (n >= _ENOUGH_VALUES).any():
+            return []
+        if isinstance(X, Mapping):
+            n_rows = len(next(iter(X.values())))
+            X, names = self._as_table(X, n_rows), self.names
+        with np.errstate(divide="ignore", invalid="ignore"):
+            mean = self._sums.sum(axis=0) / n
+            variance = np.maximum(self._squares / n - mean**2, 0.0)
+            gap = np.abs(X[:, :d] - self._origin - mean)
+            # With the row itself the variance is above 0, also in a column that was constant.
+            spread = np.sqrt((n * variance + gap**2 * n / (n + 1)) / (n + 1))
+            distance = gap * (n / (n + 1)) / spread
+        distance[:, n < _ENOUGH_VALUES] = np.nan
+        distance = np.nan_to_num(distance, nan=-1.0)
+        rows = distance.argmax(axis=0)
+        furthest = distance[rows, np.arange(d)]
+        found = np.argsort(-furthest, kind="stable")[:_MOST_OUTLIERS]
+        return [
+            Outlier(
+                int(rows[j]),
+                j,
+                float(furthest[j]),
+                f"{names[j]} = {X[rows[j], j]:.6g}, {furthest[j]:,.0f} SD from the mean "
+                f"{self._origin[j] + mean[j]:.4g}",
+            )
+            for j in found.tolist()
+            if furthest[j] >= FAR
+        ]
 
     def state(self) -> dict[str, Any]:
         """Return the state as plain values and arrays."""
