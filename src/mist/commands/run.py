@@ -169,7 +169,7 @@ def _report_unmet(table: Table | LiveTable, renames: Mapping[str, str]) -> None:
 
 def _check(options: RunOptions, names: Sequence[str]) -> None:
     """Refuse incompatible or invalid options, and files that cannot be written."""
-    _ = options.renamed, options.rule
+    _ = options.renamed, options.rule, options.max_bytes
     if options.live and options.order != "file":
         raise ValueError(f"--order {options.order} needs all rows at once: save them to a file")
     if options.unlabelled == "predict" and options.order != "file":
@@ -291,6 +291,7 @@ def _settings(options: RunOptions) -> dict[str, Any]:
         "--unlabelled": _text(options.unlabelled),
         "--decision": options.decision,
         "--cost": options.costs or None,
+        "--max-memory": options.max_bytes,
         "--predictions": _text(options.predictions),
         "--events": _text(options.events),
         "--seed": options.seed,

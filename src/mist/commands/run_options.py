@@ -146,6 +146,14 @@ class RunOptions:
             show_default=False,
         ),
     ] = field(default_factory=list)
+    max_memory: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SIZE",
+            help="Most memory that each model may take, such as 50MB or 1GiB.  (default: no limit)",
+            show_default=False,
+        ),
+    ] = None
     decimal: Annotated[
         str | None,
         typer.Option(
@@ -245,6 +253,13 @@ class RunOptions:
         from mist.commands.decisions import parse_decision
 
         return parse_decision(self.decision, self.costs)
+
+    @property
+    def max_bytes(self) -> int | None:
+        """Parameter ``max_bytes`` of the models."""
+        from mist.commands.sizes import parse_size
+
+        return None if self.max_memory is None else parse_size("--max-memory", self.max_memory)
 
     @property
     def kept_rows(self) -> int:

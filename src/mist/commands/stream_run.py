@@ -42,7 +42,8 @@ _WITHOUT_ID = 1000
 def make(name: str, options: RunOptions, table: Table | LiveTable) -> Any:
     """Make a model for a table."""
     model = make_model(name, seed=options.seed, categorical_features=table.categorical)
-    return model if options.rule is None else model.set_params(decision=options.rule)
+    given = {"decision": options.rule, "max_bytes": options.max_bytes}
+    return model.set_params(**{key: value for key, value in given.items() if value is not None})
 
 
 def doubt(name: str) -> str:
