@@ -37,10 +37,10 @@ def mixed_rows(
 
 def by_trees(model: Any, X: Any) -> np.ndarray:
     """Class probabilities by the trees alone: classes equally frequent, and not calibrated."""
-    checked = model._checked(X)
+    checked, _ = model._rows_to_predict(X)
     if hasattr(model, "trees_"):
         return np.concatenate(list(model._means(checked)))
-    return model._predict_proba(checked[0])
+    return model._predict_proba(checked)
 
 
 def most_probable(model: Any, X: Any) -> np.ndarray:

@@ -54,6 +54,7 @@ LAYERS: Mapping[str, Sequence[str]] = {
     "base of estimators": ("mist.estimator",),
     "baselines": ("mist.baselines",),
     "trees": (
+        "mist.verbs",
         "mist.classifier",
         "mist.random_feature_head",
         "mist.restarted_trees",

@@ -9,15 +9,13 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
 
 import numpy as np
-from sklearn.base import BaseEstimator
-from sklearn.exceptions import NotFittedError
 from sklearn.utils import Tags
 from sklearn.utils.metaestimators import available_if
 
 from mist.adaptation.changes import Change
 from mist.adaptation.expectation import Expectation
 from mist.adaptation.follower import Follower
-from mist.decision import Deciding, check_decision
+from mist.decision import check_decision
 from mist.engine import leaf_rules
 from mist.engine.capacity import new_state, widen
 from mist.engine.compiled import compiles
@@ -39,7 +37,7 @@ from mist.engine.row_loops import (
     write_densities,
 )
 from mist.engine.state import CLAIM, N_LEARNT, N_LEAVES, N_NODES, Options, State, writable
-from mist.estimator import Saveable, StreamScorer, size_of, take_over, without_trace
+from mist.estimator import size_of, take_over, without_trace
 from mist.fast_path import UNKNOWN, FastPath
 from mist.flat_settings import GROUPED, canonical, flat, flattened, nested, varied, with_nested
 from mist.following_path import FollowingPath
@@ -56,7 +54,7 @@ from mist.memory_budget import (
     refuse_candidate_splits,
     too_small,
 )
-from mist.merge_checks import check_alike, check_partner, codes_in
+from mist.merge_checks import check_alike, codes_in
 from mist.onehot import siblings_of
 from mist.option_refusals import (
     given_options,
@@ -73,7 +71,7 @@ from mist.options import (
     check_options,
     seed_of,
 )
-from mist.relabelling import LearntTree, Relabelled
+from mist.relabelling import LearntTree
 from mist.rows import (
     Array,
     CheckedRows,
@@ -91,6 +89,7 @@ from mist.rows import (
 from mist.settings import PAPER_LEAVES, PAPER_SETTINGS
 from mist.tables import named_columns, numbers, plain_row, row_by_name
 from mist.tree_options import Inheritance, SplitTest, TreeOption
+from mist.verbs import StreamModel, unfitted
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -180,7 +179,7 @@ def _has_densities(model: MistClassifier) -> bool:
     return True
 
 
-class MistClassifier(Deciding, Relabelled, StreamScorer, Saveable, BaseEstimator):
+class MistClassifier(StreamModel):
     """Streaming decision tree for class-incremental learning.
 
     The model learns row by row in one pass and keeps no rows. A new label may appear in any call
@@ -472,105 +471,8 @@ class MistClassifier(Deciding, Relabelled, StreamScorer, Saveable, BaseEstimator
 
     # --- learning ---------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Forget everything, then learn the rows in one pass.
-
-        Parameters
-        ----------
-        X : array-like or data frame, shape (n, d)
-            Numbers; NaN is missing.
-        y : array-like, shape (n,)
-            Labels: numbers, text or bools.
-        sample_weight : array-like, shape (n,), or None
-            Weights from 0 to 2**31.
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        ValueError
-            For unknown options, infinite values, missing or mixed labels, or unequal lengths; the
-            message names the option, or the row and column.
-        """
-        fresh = type(self)(**self.get_params(deep=False))
-        fresh._learn_batch(fresh._validate_batch(X, y, None, sample_weight))
-        if fresh._state.tree.counters[N_LEARNT] == 0:
-            raise ValueError("every sample_weight is zero: give at least one row a weight above 0")
-        self._lock.write(lambda: take_over(self, fresh, _LEARNT))
-        return self
-
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Learn more rows, which may have new labels.
-
-        Parameters
-        ----------
-        X : array-like or data frame, shape (n, d)
-            Numbers; NaN is missing.
-        y : array-like, shape (n,)
-            Labels: numbers, text or bools.
-        classes : array-like or None
-            Labels to list in ``classes_`` before their first row. Labels need not be declared.
-        sample_weight : array-like, shape (n,), or None
-            Weights from 0 to 2**31.
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        ValueError
-            As for `fit`. The model is then unchanged.
-
-        Examples
-        --------
-        >>> model = MistClassifier().partial_fit([[0.0], [0.2]], ["low", "low"])
-        >>> model = model.partial_fit([[5.0], [5.1]], ["high", "high"])
-        >>> model.predict([[0.1], [4.9]])
-        array(['low', 'high'], dtype='<U4')
-        """
-        self._lock.write(
-            lambda: self._learn_batch(self._validate_batch(X, y, classes, sample_weight))
-        )
-        return self
-
-    def prequential(self, X: Any, y: Any, sample_weight: Any = None) -> Array:
-        """Test-then-train: predict each row, then learn it, in one compiled loop.
-
-        Parameters
-        ----------
-        X : array-like or data frame, shape (n, d)
-            Numbers; NaN is missing.
-        y : array-like, shape (n,)
-            Labels.
-        sample_weight : array-like, shape (n,), or None
-            Weights from 0 to 2**31; a row of weight 0 is predicted only.
-
-        Returns
-        -------
-        ndarray, shape (n,)
-            The prediction for each row, made before the row was learnt. Rows before the first
-            learnt one get the first label of ``classes_`` after the call.
-
-        Raises
-        ------
-        ValueError
-            As for `fit`. The model is then unchanged.
-
-        Examples
-        --------
-        >>> model = MistClassifier()
-        >>> model.prequential([[0.0], [9.0], [0.1], [9.1]], [0, 1, 0, 1])
-        array([0, 0, 0, 1])
-        """
-        return self._lock.write(
-            lambda: self._test_then_train(self._rows_to_follow(X, y, sample_weight))
-        )
-
-    def _rows_to_follow(self, X: Any, y: Any, sample_weight: Any) -> CheckedRows:
-        return self._validate_batch(X, y, None, sample_weight, predict=True)
+    def _become(self, fresh: Self) -> None:
+        take_over(self, fresh, _LEARNT)
 
     def _test_then_train(self, batch: CheckedRows) -> Array:
         if self.decision is not None:
@@ -596,101 +498,21 @@ class MistClassifier(Deciding, Relabelled, StreamScorer, Saveable, BaseEstimator
         out[known] = self._labels.decode(codes[known])
         return out
 
-    def learn_many(
-        self,
-        X: Any,
-        y: Any,
-        sample_weight: Any = None,
-        *,
-        classes: Any = None,
-        indicators: Mapping[Any, Any] | None = None,
-    ) -> Self:
-        """Learn rows with named columns, which may appear, vanish and come in any order.
-
-        Equals `learn_one` on each row as a mapping, bit for bit.
-
-        Parameters
-        ----------
-        X : data frame or mapping, n rows
-            A pandas or polars data frame, a pyarrow table, or a mapping of names to columns. The
-            values of an absent column are missing. A new name adds a numeric column, missing in
-            all earlier rows; ``categorical_features`` can name columns of the first call only.
-        y : array-like, shape (n,)
-            Labels: numbers, text or bools.
-        sample_weight : array-like, shape (n,), or None
-            Weights from 0 to 2**31.
-        classes : array-like or None
-            Labels to list in ``classes_`` before their first row. Labels need not be declared.
-        indicators : mapping or None, default=None
-            The names of 0/1 columns that say which text a text column has, each with the name of
-            that text column. They are categorical: those of the first call unless
-            ``categorical_features`` is set, and all new ones. A new one was 0 in all earlier rows
-            in which another one of the same text column had a value, and missing in the others.
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        TypeError
-            If the columns have no names.
-        ValueError
-            As for `fit`. The model is then unchanged.
-
-        Examples
-        --------
-        >>> model = MistClassifier().learn_many({"size": [1.0, 9.0]}, ["cat", "cow"])
-        >>> model = model.learn_many({"legs": [2, 4], "size": [0.5, 8.0]}, ["hen", "cow"])
-        >>> model.feature_names_in_.tolist()
-        ['size', 'legs']
-        >>> model.predict_many({"size": [0.9, 8.5]})
-        array(['cat', 'cow'], dtype='<U3')
-        """
-        self._lock.write(
-            lambda: self._learn_batch(
-                self._validate_table(X, y, sample_weight, classes, indicators=indicators)
-            )
-        )
-        return self
-
-    def _table_to_follow(
-        self, X: Any, y: Any, sample_weight: Any, indicators: Mapping[Any, Any] | None
-    ) -> CheckedRows:
-        return self._validate_table(X, y, sample_weight, None, predict=True, indicators=indicators)
-
-    def learn_one(self, x: Any, y: Any, sample_weight: float = 1.0) -> Self:
-        """Learn one row.
-
-        Parameters
-        ----------
-        x : array-like, shape (d,), or mapping
-            The row. In a mapping of column names to values an absent name is a missing value and a
-            new name adds a column; the first mapping sets the columns of a new model.
-        y : label
-            The row's label.
-        sample_weight : float
-            Weight of the row.
-
-        Returns
-        -------
-        self
-        """
+    def _learn_one(self, x: Any, y: Any, sample_weight: float) -> None:
         if self._following_path is not None and self._learn_plain(x, y, sample_weight):
-            return self
+            return
         single = self._fast_path
         left = None if single is None else single.learn(x, y, sample_weight)
         if left is None:
-            self._learn_one(x, y, sample_weight)
+            self._learn_checked(x, y, sample_weight)
         elif single is not None and left:
             self._finish_fast_path(single, left)
-        return self
 
-    def _learn_one(self, x: Any, y: Any, sample_weight: float) -> None:
+    def _learn_checked(self, x: Any, y: Any, sample_weight: float) -> None:
         """Learn one row on the slow path, with all checks."""
 
         def learn_it() -> None:
-            self._learn_batch(self._validate_one(x, y, sample_weight))
+            self._learn_batch(self._row_to_learn(x, y, sample_weight))
             self._enable_fast_path(checked=True)
 
         self._lock.write(learn_it)
@@ -717,39 +539,6 @@ class MistClassifier(Deciding, Relabelled, StreamScorer, Saveable, BaseEstimator
 
     # --- merging ----------------------------------------------------------------------------
 
-    def fork(self, number: int = 0) -> Self:
-        """Return an empty model with the same tree, to learn a part of the rows.
-
-        Forks learn independently, for example in other processes, and never split; `merge` adds
-        what they have learnt to the model. A fork cannot predict.
-
-        Parameters
-        ----------
-        number : int, default=0
-            Number of the fork. Forks with different numbers have independent random bits, so give
-            forks that learn different rows different numbers.
-
-        Returns
-        -------
-        MistClassifier
-            The fork; it shares no memory with this model.
-
-        Raises
-        ------
-        NotFittedError
-            If nothing was learnt yet. Unfitted models can be merged without a fork.
-
-        Examples
-        --------
-        >>> X, y = np.array([[0.0], [1.0], [9.0], [8.0]]), np.array(["a", "a", "b", "b"])
-        >>> model = MistClassifier().fit(X[::2], y[::2])
-        >>> part = model.fork().partial_fit(X[1::2], y[1::2])
-        >>> model.merge(part).n_rows_
-        4
-        """
-        self._fitted()
-        return self._lock.read(lambda: self._fork(number))
-
     def _fork(self, number: int, share: float = 0.0) -> Self:
         out = type(self)(**self.get_params(deep=False))
         copied = {name: vars(self)[name] for name in _LEARNT if name in vars(self)}
@@ -761,45 +550,6 @@ class MistClassifier(Deciding, Relabelled, StreamScorer, Saveable, BaseEstimator
     def _renumber(self, number: int) -> None:
         """Give a fork independent random bits from now on."""
         renumber(self._state, number)
-
-    def merge(self, other: Self) -> Self:
-        """Add the statistics of another model to this one, without its rows.
-
-        The other model is either a `fork` of this one, or of a model with the same tree, and has
-        learnt since; or it has learnt other rows from the start, perhaps of other classes.
-        Weights, counts and moments are added exactly, up to rounding; quantile sketches are merged
-        within their error; mixtures are joined and reduced, which is an approximation. If the
-        trees have different splits, the splits of the tree with more leaves stay. The statistics
-        of the other leaves are divided at every threshold that cuts them, as at a split.
-
-        Parameters
-        ----------
-        other : MistClassifier
-            A model with the same options and columns; its labels may differ. It is not changed.
-
-        Returns
-        -------
-        self
-            A leaf that is due for a split attempt is examined when the next row reaches it.
-
-        Raises
-        ------
-        TypeError
-            If `other` is not a model of the same type.
-        ValueError
-            If options or columns differ, if labels would mix text and numbers, or if both models
-            are copies of one that had split, whose rows would count twice. The model is then
-            unchanged. Copies of a model without a split are not detected: use forks.
-
-        Examples
-        --------
-        >>> X, y = np.array([[0.0], [0.2], [9.0], [8.8]]), np.array(["a", "a", "b", "b"])
-        >>> model = MistClassifier().fit(X[:2], y[:2])
-        >>> model.merge(MistClassifier().fit(X[2:], y[2:])).predict([[0.1], [9.1]])
-        array(['a', 'b'], dtype='<U1')
-        """
-        check_partner(self, other)
-        return self._lock.write(lambda: self._merge(other))
 
     def _merge(self, other: Self) -> Self:
         with without_trace(self):
@@ -848,31 +598,29 @@ class MistClassifier(Deciding, Relabelled, StreamScorer, Saveable, BaseEstimator
         """Attempt a split at every leaf that is due, as its next row would."""
         self._logging_splits(lambda made: split_where_due(self._state, self._rule, made))
 
-    def _validate_one(self, x: Any, y: Any, sample_weight: float) -> CheckedRows:
-        """`_validate_batch` for one row."""
+    def _row_to_learn(self, x: Any, y: Any, sample_weight: float) -> CheckedRows:
         names = self._names_with(x) if isinstance(x, Mapping) else None
         row = self._one_row(x, names)
         checked = hasattr(self, "_state") or names is not None
-        return self._validate_batch(
+        return self._rows_to_learn(
             row, one_label(y), None, sample_weight, names=names, checked=checked
         )
 
-    def _validate_table(
+    def _table_to_learn(
         self,
         X: Any,
         y: Any,
-        sample_weight: Any,
         classes: Any,
+        sample_weight: Any,
+        indicators: Mapping[Any, Any],
         *,
         predict: bool = False,
-        indicators: Mapping[Any, Any] | None = None,
     ) -> CheckedRows:
-        """`_validate_batch` for rows with named columns."""
         table = named_columns(X, "learning")
         names = self._names_with(table)
         rows = self._rows_of(table, names)
         y = check_labels(rows, y)
-        return self._validate_batch(
+        return self._rows_to_learn(
             rows,
             y,
             classes,
@@ -880,10 +628,10 @@ class MistClassifier(Deciding, Relabelled, StreamScorer, Saveable, BaseEstimator
             predict=predict,
             names=names,
             checked=True,
-            indicators=indicators or {},
+            indicators=indicators,
         )
 
-    def _validate_batch(
+    def _rows_to_learn(
         self,
         X: Any,
         y: Any,
@@ -895,12 +643,10 @@ class MistClassifier(Deciding, Relabelled, StreamScorer, Saveable, BaseEstimator
         checked: bool = False,
         indicators: Mapping[Any, Any] = MappingProxyType({}),
     ) -> CheckedRows:
-        """Check the rows to learn, and add their labels and columns to the model.
+        """As `StreamModel` says; a refused call does not even change the columns of a first call.
 
-        Rows of weight 0 are kept if ``predict``. ``names`` are the names of the columns, if rows
-        have any, and ``indicators`` those of 0/1 columns as in `learn_many`. With ``checked``, rows
-        and labels are known to be valid. A refused call does not change the model, not even the
-        column names of a first call.
+        ``names`` are the names of the columns, if rows have any, and ``indicators`` those of 0/1
+        columns as in `learn_many`. With ``checked``, rows and labels are known to be valid.
         """
         if predict:
             self._refuse_fork()
@@ -1167,170 +913,21 @@ class MistClassifier(Deciding, Relabelled, StreamScorer, Saveable, BaseEstimator
 
     # --- answering --------------------------------------------------------------------------
 
-    def predict(self, X: Any, *, next_in_stream: bool = False) -> Array:
-        """Return the label of each row, chosen by ``decision``.
-
-        Ties go to the label that sorts first.
-
-        Parameters
-        ----------
-        X : array-like or data frame, shape (n, d)
-            Numbers; NaN is missing.
-        next_in_stream : bool, default=False
-            Whether each row may come next in the stream that was learnt. The labels before it then
-            count, as they do in `prequential` and `predict_one` (``adapt="stream"``). Leave it off
-            for rows from elsewhere, such as a test set.
-
-        Returns
-        -------
-        ndarray, shape (n,)
-            Labels.
-
-        Raises
-        ------
-        NotFittedError
-            If nothing was learnt yet.
-        """
-        return self._lock.read(lambda: self._answers(*self._checked(X), next_in_stream))
-
-    def predict_proba(self, X: Any, *, next_in_stream: bool = False) -> Array:
-        """Return the probability of every class for each row, as frequent as it is in the stream.
-
-        Of rows with probability .8, about 80 % have the label, if rows come as in the stream that
-        was learnt. The parameter ``decision`` has no influence. With ``adapt="stream"`` the
-        probabilities are calibrated by the labels of the stream: a model that is too sure learns
-        to be less so.
-
-        Parameters
-        ----------
-        X : array-like or data frame, shape (n, d)
-            Numbers; NaN is missing.
-        next_in_stream : bool, default=False
-            As for `predict`.
-
-        Returns
-        -------
-        ndarray of float64, shape (n, n_classes)
-            Columns follow ``classes_``; each row sums to 1. Declared classes without rows have
-            probability 0.
-
-        Raises
-        ------
-        NotFittedError
-            If nothing was learnt yet.
-        """
-        return self._lock.read(lambda: self._proba(*self._checked(X), next_in_stream))
-
-    def predict_many(self, X: Any, *, next_in_stream: bool = False) -> Array:
-        """Return the label of each row, chosen by ``decision``, for rows with named columns.
-
-        Parameters
-        ----------
-        X : data frame or mapping, n rows
-            As for `learn_many`. Absent columns are missing; columns never learnt are ignored.
-        next_in_stream : bool, default=False
-            As for `predict`.
-
-        Returns
-        -------
-        ndarray, shape (n,)
-            Labels.
-
-        Raises
-        ------
-        NotFittedError
-            If nothing was learnt yet.
-        TypeError
-            If the columns have no names.
-        """
-        return self._lock.read(
-            lambda: self._answers(self._table_to_predict(X), next_in_stream=next_in_stream)
-        )
-
-    def predict_proba_many(self, X: Any, *, next_in_stream: bool = False) -> Array:
-        """Return the probability of every class for each row, for rows with named columns.
-
-        Parameters
-        ----------
-        X : data frame or mapping, n rows
-            As for `predict_many`.
-        next_in_stream : bool, default=False
-            As for `predict`.
-
-        Returns
-        -------
-        ndarray of float64, shape (n, n_classes)
-            Columns follow ``classes_``; every row sums to 1.
-        """
-        return self._lock.read(
-            lambda: self._proba(self._table_to_predict(X), next_in_stream=next_in_stream)
-        )
-
-    def predict_log_proba(self, X: Any) -> Array:
-        """Return the natural logarithm of `predict_proba`; -inf where the probability is 0.
-
-        Parameters
-        ----------
-        X : array-like or data frame, shape (n, d)
-            Numbers; NaN is missing.
-
-        Returns
-        -------
-        ndarray of float64, shape (n, n_classes)
-            Columns follow ``classes_``.
-        """
-        with np.errstate(divide="ignore"):
-            return np.log(self.predict_proba(X))
-
-    def predict_one(self, x: Any) -> Any:
-        """Return the label of one row, or None if nothing was learnt yet.
-
-        With ``adapt="stream"`` the row counts as the next of the stream, see `predict`.
-
-        Parameters
-        ----------
-        x : array-like, shape (d,), or mapping
-            The row. Absent names are missing; names never learnt are ignored.
-        """
+    def _predict_one(self, x: Any) -> Any:
         if self._fast_path is not None and self.decision is None:
             known = self._fast_path.predict(x)
             if known is not UNKNOWN:
                 return known
-        return self._predict_one(x)
-
-    def _predict_one(self, x: Any) -> Any:
-        """Predict one row on the slow path, with all checks."""
-        return self._lock.read(lambda: self._label_of(x))
+        return super()._predict_one(x)
 
     def _label_of(self, x: Any) -> Any:
-        if not self._has_learnt():
-            return None
-        if self.decision is None:
+        if self.decision is None and self._has_learnt():
             self._enable_fast_path()
             for path in (self._following_path, self._fast_path):
                 known = UNKNOWN if path is None else path.predict(x)
                 if known is not UNKNOWN:
                     return known
-        label = self._answers(self._row_to_predict(x), next_in_stream=True)[0]
-        return label.item() if isinstance(label, np.generic) else label
-
-    def predict_proba_one(self, x: Any) -> dict[Any, float]:
-        """Return the probability of each label for one row; empty if nothing was learnt yet.
-
-        With ``adapt="stream"`` the row counts as the next of the stream, see `predict`.
-
-        Parameters
-        ----------
-        x : array-like, shape (d,), or mapping
-            The row. Absent names are missing; names never learnt are ignored.
-        """
-        return self._lock.read(lambda: self._shares_of(x))
-
-    def _shares_of(self, x: Any) -> dict[Any, float]:
-        if not self._has_learnt():
-            return {}
-        shares = self._proba(self._row_to_predict(x), next_in_stream=True)[0]
-        return dict(zip(self.classes_.tolist(), shares.tolist(), strict=True))
+        return super()._label_of(x)
 
     @available_if(_has_densities)
     def score_samples(self, X: Any) -> Array:
@@ -1364,7 +961,7 @@ class MistClassifier(Deciding, Relabelled, StreamScorer, Saveable, BaseEstimator
         >>> model.score_samples([[0.0], [3.0]]).round(3)
         array([-1.122, -4.122])
         """
-        return self._lock.read(lambda: self._marginals(*self._checked(X)))
+        return self._lock.read(lambda: self._marginals(*self._rows_to_predict(X)))
 
     def _marginals(self, X: Array, complete: bool) -> Array:
         densities, held = self._densities(X, complete)
@@ -1409,7 +1006,7 @@ class MistClassifier(Deciding, Relabelled, StreamScorer, Saveable, BaseEstimator
         >>> model.novelty([[0.0], [9.0]]).round(2)
         array([0.79, 0.  ])
         """
-        return self._lock.read(lambda: self._p_values(*self._checked(X)))
+        return self._lock.read(lambda: self._p_values(*self._rows_to_predict(X)))
 
     def _p_values(self, X: Array, complete: bool) -> Array:
         if not self.open_world:
@@ -1445,7 +1042,7 @@ class MistClassifier(Deciding, Relabelled, StreamScorer, Saveable, BaseEstimator
         ndarray of int64, shape (n,)
             Node ids.
         """
-        return self._lock.read(lambda: self._leaves_of(self._checked(X)[0]))
+        return self._lock.read(lambda: self._leaves_of(self._rows_to_predict(X)[0]))
 
     def _leaves_of(self, X: Array) -> Array:
         out = np.empty(len(X), dtype=np.int64)
@@ -1455,14 +1052,9 @@ class MistClassifier(Deciding, Relabelled, StreamScorer, Saveable, BaseEstimator
     def _has_learnt(self) -> bool:
         return hasattr(self, "_state") and bool(self._state.tree.counters[N_LEARNT] > 0)
 
-    def __sklearn_is_fitted__(self) -> bool:
-        return self._has_learnt()
-
     def _fitted(self) -> State:
         if not self._has_learnt():
-            raise NotFittedError(
-                f"This {type(self).__name__} has learnt nothing yet; call partial_fit or fit first."
-            )
+            raise unfitted(self)
         return self._state
 
     def _refuse_fork(self) -> None:
@@ -1472,8 +1064,7 @@ class MistClassifier(Deciding, Relabelled, StreamScorer, Saveable, BaseEstimator
                 "model that it is a fork of, and predict with that model"
             )
 
-    def _checked(self, X: Any) -> tuple[Array, bool]:
-        """Check rows for prediction; also returns whether no value is missing."""
+    def _rows_to_predict(self, X: Any) -> tuple[Array, bool]:
         self._fitted()
         X, complete = survey_rows(self, X, reset=False)
         return self._ready(X), complete
@@ -1495,7 +1086,6 @@ class MistClassifier(Deciding, Relabelled, StreamScorer, Saveable, BaseEstimator
         return self._engine_order(X)
 
     def _answers(self, X: Array, complete: bool = False, next_in_stream: bool = False) -> Array:
-        """Labels of checked rows; ``complete`` as in `CheckedRows`."""
         if self.decision is not None:
             shares = self._proba(X, complete, next_in_stream)
             return self.classes_[self._decide(shares, self._totals())]
@@ -1506,7 +1096,6 @@ class MistClassifier(Deciding, Relabelled, StreamScorer, Saveable, BaseEstimator
         return self._labels.decode(codes)
 
     def _proba(self, X: Array, complete: bool = False, next_in_stream: bool = False) -> Array:
-        """Class probabilities of checked rows; ``complete`` as in `CheckedRows`."""
         if next_in_stream and self._predicts_next():
             return self._predict_next(X, complete)[1]
         shares = self._predict_proba(X, complete)

@@ -11,8 +11,6 @@ from types import MappingProxyType
 from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
-from sklearn.base import BaseEstimator
-from sklearn.exceptions import NotFittedError
 from sklearn.utils import Tags, gen_batches, get_tags
 from sklearn.utils._param_validation import Interval, StrOptions
 
@@ -20,10 +18,10 @@ from mist.adaptation.changes import Change, agreed
 from mist.adaptation.expectation import Expectation
 from mist.adaptation.next_label import PREDICT
 from mist.classifier import MistClassifier
-from mist.decision import Deciding, check_decision
+from mist.decision import check_decision
 from mist.engine.arrays import without_entry
 from mist.engine.random import TREES, draw, resample
-from mist.estimator import Saveable, StreamScorer, size_of, take_over, without_trace
+from mist.estimator import size_of, take_over, without_trace
 from mist.flat_settings import as_object, shortened
 from mist.inspection.importances import mean_importances
 from mist.labels import Labels
@@ -35,16 +33,17 @@ from mist.memory_budget import (
     refuse_candidate_splits,
     too_small,
 )
-from mist.merge_checks import check_alike, check_partner, codes_in
+from mist.merge_checks import check_alike, codes_in
 from mist.onehot import siblings_of
 from mist.options import changed_too_late, seed_of
 from mist.pooling import blend, mean_posterior
 from mist.random_feature_head import RandomFeatureHead
-from mist.relabelling import LearntTree, MovedCodes, Relabelled
+from mist.relabelling import LearntTree, MovedCodes
 from mist.restarted_trees import LIFETIMES, RestartedTrees
 from mist.rows import Array, CheckedRows, check_rows, inside
 from mist.settings import FOREST_TREE
 from mist.threads import in_threads
+from mist.verbs import StreamModel, unfitted
 
 __all__ = ["MistForest"]
 
@@ -62,7 +61,7 @@ _KNOWN = ("_labels", "_keys", "classes_", "n_features_in_", "feature_names_in_")
 """Attributes that the forest and all its trees have in common: labels and columns."""
 
 
-class MistForest(Deciding, Relabelled, StreamScorer, Saveable, BaseEstimator):
+class MistForest(StreamModel):
     """Streaming forest for class-incremental learning.
 
     Each tree is a `MistClassifier` that learns every row and draws the columns it examines at every
@@ -262,35 +261,7 @@ class MistForest(Deciding, Relabelled, StreamScorer, Saveable, BaseEstimator):
 
     # --- learning ---------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Forget everything, then learn the rows in one pass.
-
-        Parameters
-        ----------
-        X : array-like or data frame, shape (n, d)
-            Numbers; NaN is missing, if the leaves of the trees allow it.
-        y : array-like, shape (n,)
-            Labels: numbers, text or bools.
-        sample_weight : array-like, shape (n,), or None
-            Weights from 0 to 2**31.
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        ValueError
-            For unknown options, and for the reasons given at `MistClassifier.fit`.
-        """
-        fresh = type(self)(**self.get_params(deep=False))
-        fresh.partial_fit(X, y, sample_weight=sample_weight)
-        if fresh._n_rows == 0:
-            raise ValueError("every sample_weight is zero: give at least one row a weight above 0")
-        self._lock.write(lambda: self._take_place(fresh))
-        return self
-
-    def _take_place(self, fresh: Self) -> None:
+    def _become(self, fresh: Self) -> None:
         take_over(self, fresh, self._learnt)
         self._share_lock()
 
@@ -298,74 +269,6 @@ class MistForest(Deciding, Relabelled, StreamScorer, Saveable, BaseEstimator):
         """Give the trees the lock of the forest, so reading a tree waits while it learns."""
         for tree in getattr(self, "trees_", ()):
             tree._lock = self._lock
-
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Learn more rows, which may have new labels.
-
-        Parameters
-        ----------
-        X : array-like or data frame, shape (n, d)
-            Numbers; NaN is missing, if the leaves of the trees allow it.
-        y : array-like, shape (n,)
-            Labels: numbers, text or bools.
-        classes : array-like or None
-            Labels to list in ``classes_`` before their first row. Labels need not be declared.
-        sample_weight : array-like, shape (n,), or None
-            Weights from 0 to 2**31.
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        ValueError
-            As for `fit`. The model is then unchanged.
-        """
-        return self._lock.write(
-            lambda: self._learn_batch(
-                self._validate_batch(
-                    lambda tree: tree._validate_batch(X, y, classes, sample_weight)
-                )
-            )
-        )
-
-    def prequential(self, X: Any, y: Any, sample_weight: Any = None) -> Array:
-        """Test-then-train: predict each row with all trees, then learn it with all trees.
-
-        Parameters
-        ----------
-        X : array-like or data frame, shape (n, d)
-            Numbers; NaN is missing, if the leaves of the trees allow it.
-        y : array-like, shape (n,)
-            Labels.
-        sample_weight : array-like, shape (n,), or None
-            Weights from 0 to 2**31; a row of weight 0 is predicted only.
-
-        Returns
-        -------
-        ndarray, shape (n,)
-            The prediction for each row, made before the row was learnt. Rows before the first
-            learnt one get the first label of ``classes_`` after the call.
-
-        Raises
-        ------
-        ValueError
-            As for `fit`. The model is then unchanged.
-
-        Examples
-        --------
-        >>> MistForest(n_trees=3).prequential([[0.0], [9.0], [0.1], [9.1]], [0, 1, 0, 1])
-        array([0, 0, 0, 1])
-        """
-        return self._lock.write(
-            lambda: self._test_then_train(self._rows_to_follow(X, y, sample_weight))
-        )
-
-    def _rows_to_follow(self, X: Any, y: Any, sample_weight: Any) -> CheckedRows:
-        return self._validate_batch(
-            lambda tree: tree._validate_batch(X, y, None, sample_weight, predict=True)
-        )
 
     def _test_then_train(self, batch: CheckedRows) -> Array:
         places = np.zeros(len(batch.X), dtype=np.intp)
@@ -434,96 +337,36 @@ class MistForest(Deciding, Relabelled, StreamScorer, Saveable, BaseEstimator):
             means[row] = self._frequencies(_added(masses, part.part(slice(row))))
         return self._with_features(means, part)
 
-    def learn_many(
+    def _rows_to_learn(
+        self, X: Any, y: Any, classes: Any, sample_weight: Any, *, predict: bool = False
+    ) -> CheckedRows:
+        return self._validate_batch(
+            lambda tree: tree._rows_to_learn(X, y, classes, sample_weight, predict=predict)
+        )
+
+    def _table_to_learn(
         self,
         X: Any,
         y: Any,
-        sample_weight: Any = None,
+        classes: Any,
+        sample_weight: Any,
+        indicators: Mapping[Any, Any],
         *,
-        classes: Any = None,
-        indicators: Mapping[Any, Any] | None = None,
-    ) -> Self:
-        """Learn rows with named columns, which may appear, vanish and come in any order.
-
-        Parameters
-        ----------
-        X : data frame or mapping, n rows
-            A pandas or polars data frame, a pyarrow table, or a mapping of names to columns; see
-            `MistClassifier.learn_many`.
-        y : array-like, shape (n,)
-            Labels: numbers, text or bools.
-        sample_weight : array-like, shape (n,), or None
-            Weights from 0 to 2**31.
-        classes : array-like or None
-            Labels to list in ``classes_`` before their first row. Labels need not be declared.
-        indicators : mapping or None, default=None
-            The text column of each 0/1 column, see `MistClassifier.learn_many`.
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        TypeError
-            If the columns have no names.
-        ValueError
-            As for `fit`. The model is then unchanged.
-
-        Examples
-        --------
-        >>> model = MistForest(n_trees=3).learn_many({"size": [1.0, 9.0]}, ["cat", "cow"])
-        >>> model.predict_many({"size": [0.9, 8.5], "colour": [1, 2]})
-        array(['cat', 'cow'], dtype='<U3')
-        """
-        return self._lock.write(
-            lambda: self._learn_batch(
-                self._validate_batch(
-                    lambda tree: tree._validate_table(
-                        X, y, sample_weight, classes, indicators=indicators
-                    ),
-                    indicators or {},
-                )
-            )
-        )
-
-    def _table_to_follow(
-        self, X: Any, y: Any, sample_weight: Any, indicators: Mapping[Any, Any] | None
+        predict: bool = False,
     ) -> CheckedRows:
+        given = X, y, classes, sample_weight, indicators
         return self._validate_batch(
-            lambda tree: tree._validate_table(
-                X, y, sample_weight, None, predict=True, indicators=indicators
-            ),
-            indicators or {},
+            lambda tree: tree._table_to_learn(*given, predict=predict), indicators
         )
 
-    def learn_one(self, x: Any, y: Any, sample_weight: float = 1.0) -> Self:
-        """Learn one row.
+    def _row_to_learn(self, x: Any, y: Any, sample_weight: float) -> CheckedRows:
+        return self._validate_batch(lambda tree: tree._row_to_learn(x, y, sample_weight))
 
-        Parameters
-        ----------
-        x : array-like, shape (d,), or mapping
-            The row, or a mapping of column names to values; see `MistClassifier.learn_one`.
-        y : label
-            The row's label.
-        sample_weight : float
-            Weight of the row.
-
-        Returns
-        -------
-        self
-        """
-        return self._lock.write(
-            lambda: self._learn_batch(
-                self._validate_batch(lambda tree: tree._validate_one(x, y, sample_weight))
-            )
-        )
-
-    def _learn_batch(self, batch: CheckedRows) -> Self:
+    def _learn_batch(self, batch: CheckedRows) -> None:
         """Learn a batch with the trees, and with the discriminant if there is one."""
         if self._expectation is not None:
             self._learn_expecting(self._expectation, batch, every=False)
-            return self
+            return
         # Ctrl-C waits for all trees: they must have learnt the same rows.
         at_once = _MOST_ROWS if self._head is None else max(1, len(batch.X))
         for start in range(0, len(batch.X), at_once):
@@ -531,7 +374,6 @@ class MistForest(Deciding, Relabelled, StreamScorer, Saveable, BaseEstimator):
             with uninterrupted():
                 self._learn(part)
                 self._fit_head(part)
-        return self
 
     def _learn_expecting(
         self,
@@ -610,29 +452,6 @@ class MistForest(Deciding, Relabelled, StreamScorer, Saveable, BaseEstimator):
 
     # --- merging ----------------------------------------------------------------------------
 
-    def fork(self, number: int = 0) -> Self:
-        """Return a forest of forks of the trees, to learn a part of the rows; see `merge`.
-
-        Parameters
-        ----------
-        number : int, default=0
-            Number of the fork. Give forks that learn different rows different numbers.
-
-        Returns
-        -------
-        MistForest
-            Its trees have learnt nothing, never split and cannot predict.
-
-        Raises
-        ------
-        NotFittedError
-            If nothing was learnt yet.
-        ValueError
-            With random features: the discriminant cannot be merged.
-        """
-        self._fitted()
-        return self._lock.read(lambda: self._fork(number))
-
     def _fork(self, number: int, share: float = 0.0) -> Self:
         self._check_no_companion()
         out = type(self)(**self.get_params(deep=False))
@@ -655,36 +474,6 @@ class MistForest(Deciding, Relabelled, StreamScorer, Saveable, BaseEstimator):
     def _reseed(self) -> None:
         for tree in self.trees_:
             tree.random_state = tree._state.options.seed  # the seed of the bootstrap
-
-    def merge(self, other: Self) -> Self:
-        """Add the statistics of another forest, tree by tree; see `MistClassifier.merge`.
-
-        Parameters
-        ----------
-        other : MistForest
-            A forest with the same options, columns and number of trees; it is not changed.
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        TypeError
-            If `other` is not a forest.
-        ValueError
-            If options or columns differ, with random features, and for the reasons given at
-            `MistClassifier.merge`. The forest is then unchanged.
-
-        Examples
-        --------
-        >>> X, y = np.array([[0.0], [0.2], [9.0], [8.8]]), np.array(["a", "a", "b", "b"])
-        >>> model = MistForest(n_trees=2).fit(X[:2], y[:2])
-        >>> model.merge(MistForest(n_trees=2).fit(X[2:], y[2:])).predict([[0.1], [9.1]])
-        array(['a', 'b'], dtype='<U1')
-        """
-        check_partner(self, other)
-        return self._lock.write(lambda: self._merge(other))
 
     def _merge(self, other: Self) -> Self:
         with without_trace(self):
@@ -982,40 +771,14 @@ class MistForest(Deciding, Relabelled, StreamScorer, Saveable, BaseEstimator):
 
     # --- answering --------------------------------------------------------------------------
 
-    def predict(self, X: Any, *, next_in_stream: bool = False) -> Array:
-        """Return the label of each row, chosen by ``decision``.
-
-        Ties go to the label that sorts first.
-
-        Parameters
-        ----------
-        X : array-like or data frame, shape (n, d)
-            Numbers; NaN is missing, if the leaves of the trees allow it.
-        next_in_stream : bool, default=False
-            Whether each row may come next in the stream, see `MistClassifier.predict`.
-
-        Returns
-        -------
-        ndarray, shape (n,)
-            Labels.
-
-        Raises
-        ------
-        NotFittedError
-            If nothing was learnt yet.
-        """
-        return self._lock.read(lambda: self._winners(self._checked(X), next_in_stream))
-
-    def _winners(self, X: Array, next_in_stream: bool = False) -> Array:
-        """Return the labels of checked rows."""
+    def _answers(self, X: Array, complete: bool = False, next_in_stream: bool = False) -> Array:
         if self.decision is not None:
-            shares = self._proba(X, next_in_stream)
+            shares = self._proba(X, complete, next_in_stream)
             return self.classes_[self._decide(shares, self._totals())]
         parts = [means.argmax(axis=1) for means in self._means(X, next_in_stream)]
         return self.classes_[np.concatenate(parts)]
 
-    def _proba(self, X: Array, next_in_stream: bool = False) -> Array:
-        """Class probabilities of checked rows."""
+    def _proba(self, X: Array, complete: bool = False, next_in_stream: bool = False) -> Array:
         shares = np.concatenate(list(self._means(X, next_in_stream)))
         if next_in_stream and self._expectation is not None:
             return shares
@@ -1027,134 +790,15 @@ class MistForest(Deciding, Relabelled, StreamScorer, Saveable, BaseEstimator):
     def _is_balanced(self) -> bool:
         return self.trees_[0].class_prior == "balanced"
 
-    def predict_proba(self, X: Any, *, next_in_stream: bool = False) -> Array:
-        """Return the probability of every class for each row, as frequent as it is in the stream.
-
-        It is the mean over the trees, with the frequencies of the classes, and calibrated with
-        ``adapt="stream"``; see `MistClassifier.predict_proba`.
-
-        Parameters
-        ----------
-        X : array-like or data frame, shape (n, d)
-            Numbers; NaN is missing, if the leaves of the trees allow it.
-        next_in_stream : bool, default=False
-            As for `predict`.
-
-        Returns
-        -------
-        ndarray of float64, shape (n, n_classes)
-            Columns follow ``classes_``; each row sums to 1.
-
-        Raises
-        ------
-        NotFittedError
-            If nothing was learnt yet.
-        """
-        return self._lock.read(lambda: self._proba(self._checked(X), next_in_stream))
-
-    def predict_many(self, X: Any, *, next_in_stream: bool = False) -> Array:
-        """Return the label of each row, chosen by ``decision``, for rows with named columns.
-
-        Parameters
-        ----------
-        X : data frame or mapping, n rows
-            As for `learn_many`. Absent columns are missing; columns never learnt are ignored.
-        next_in_stream : bool, default=False
-            As for `predict`.
-
-        Returns
-        -------
-        ndarray, shape (n,)
-            Labels.
-
-        Raises
-        ------
-        NotFittedError
-            If nothing was learnt yet.
-        TypeError
-            If the columns have no names.
-        """
-        return self._lock.read(
-            lambda: self._winners(self._fitted()[0]._table_to_predict(X), next_in_stream)
-        )
-
-    def predict_proba_many(self, X: Any, *, next_in_stream: bool = False) -> Array:
-        """Return the probability of every class for each row, for rows with named columns.
-
-        Parameters
-        ----------
-        X : data frame or mapping, n rows
-            As for `predict_many`.
-        next_in_stream : bool, default=False
-            As for `predict`.
-
-        Returns
-        -------
-        ndarray of float64, shape (n, n_classes)
-            Columns follow ``classes_``; each row sums to 1.
-        """
-        return self._lock.read(
-            lambda: self._proba(self._fitted()[0]._table_to_predict(X), next_in_stream)
-        )
-
-    def predict_log_proba(self, X: Any) -> Array:
-        """Return the natural logarithm of `predict_proba`; -inf where the probability is 0.
-
-        Parameters
-        ----------
-        X : array-like or data frame, shape (n, d)
-            Numbers; NaN is missing, if the leaves of the trees allow it.
-
-        Returns
-        -------
-        ndarray of float64, shape (n, n_classes)
-            Columns follow ``classes_``.
-        """
-        with np.errstate(divide="ignore"):
-            return np.log(self.predict_proba(X))
-
-    def predict_one(self, x: Any) -> Any:
-        """Return the label of one row, or None if nothing was learnt yet.
-
-        Parameters
-        ----------
-        x : array-like, shape (d,), or mapping
-            The row. Absent names are missing; names never learnt are ignored.
-        """
-        return self._lock.read(lambda: self._label_of(x))
-
-    def _label_of(self, x: Any) -> Any:
-        if not self.__sklearn_is_fitted__():
-            return None
-        (label,) = self._winners(self.trees_[0]._row_to_predict(x), next_in_stream=True).tolist()
-        return label
-
-    def predict_proba_one(self, x: Any) -> dict[Any, float]:
-        """Return the probability of each label for one row; empty if nothing was learnt yet.
-
-        Parameters
-        ----------
-        x : array-like, shape (d,), or mapping
-            The row. Absent names are missing; names never learnt are ignored.
-
-        Examples
-        --------
-        >>> model = MistForest(n_trees=3).learn_one({"size": 1.5}, "small")
-        >>> model.predict_proba_one({"size": 2.0})
-        {'small': 1.0}
-        """
-        return self._lock.read(lambda: self._shares_of(x))
-
-    def _shares_of(self, x: Any) -> dict[Any, float]:
-        if not self.__sklearn_is_fitted__():
-            return {}
-        (shares,) = self._proba(self.trees_[0]._row_to_predict(x), next_in_stream=True)
-        return dict(zip(self.classes_.tolist(), shares.tolist(), strict=True))
-
-    def _checked(self, X: Any) -> Array:
-        """Check rows for prediction, and put their columns in the engine's order."""
+    def _rows_to_predict(self, X: Any) -> tuple[Array, bool]:
         first = self._fitted()[0]
-        return first._ready(check_rows(self, X, reset=False))
+        return first._ready(check_rows(self, X, reset=False)), False
+
+    def _table_to_predict(self, X: Any) -> Array:
+        return self._fitted()[0]._table_to_predict(X)
+
+    def _row_to_predict(self, x: Any) -> Array:
+        return self.trees_[0]._row_to_predict(x)
 
     def _means(self, X: Array, next_in_stream: bool = False) -> Iterator[Array]:
         """Yield class probabilities of checked rows, block by block."""
@@ -1181,14 +825,12 @@ class MistForest(Deciding, Relabelled, StreamScorer, Saveable, BaseEstimator):
         models[0] = means
         return models
 
-    def __sklearn_is_fitted__(self) -> bool:
+    def _has_learnt(self) -> bool:
         return hasattr(self, "trees_") and self._n_rows > 0
 
     def _fitted(self) -> list[MistClassifier]:
-        if not self.__sklearn_is_fitted__():
-            raise NotFittedError(
-                f"This {type(self).__name__} has learnt nothing yet; call partial_fit or fit first."
-            )
+        if not self._has_learnt():
+            raise unfitted(self)
         return self.trees_
 
     # --- looking inside ---------------------------------------------------------------------
@@ -1266,7 +908,7 @@ class MistForest(Deciding, Relabelled, StreamScorer, Saveable, BaseEstimator):
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
         text = super().__repr__(N_CHAR_MAX)
-        return f"{text}  # {size_of(self)}" if self.__sklearn_is_fitted__() else text
+        return f"{text}  # {size_of(self)}" if self._has_learnt() else text
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)

@@ -147,7 +147,7 @@ class RestartedTrees:
         """Let one tree predict rows, where ``out`` is given, and learn them."""
         if not (tree._has_learnt() or weights.any()):
             return
-        batch = tree._validate_batch(X, labels, None, weights, predict=True)
+        batch = tree._rows_to_learn(X, labels, None, weights, predict=True)
         codes = np.empty(len(X), np.int64)
         shares = None if out is None else np.zeros((len(X), len(tree.classes_)))
         tree._learn_batch(batch, None if out is None else codes, shares)

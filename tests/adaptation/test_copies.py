@@ -157,7 +157,7 @@ def test_forks_learn_without_the_common_shift():
     shift = plain._follower.common.shift
     tree = plain._state.tree.stats[:, 0].copy()
     assert shift.any()
-    plain._learn_rows(plain._validate_batch(rows - shift, more, None, None))
+    plain._learn_rows(plain._rows_to_learn(rows - shift, more, None, None))
     shares = [by_trees(each, rows) for each in (model, plain)]
     np.testing.assert_allclose(*shares, atol=1e-6)
     assert not np.array_equal(tree, plain._state.tree.stats[:, 0])

@@ -197,7 +197,7 @@ def test_plain_rows_do_not_meet_the_checks(monkeypatch, as_row):
     (model, _) = pair("gaussian")
     for label in range(3):
         model.learn_one(as_row(X[label]), label)
-    for name in ("_validate_batch", "_one_row"):
+    for name in ("_rows_to_learn", "_one_row"):
         monkeypatch.setattr(MistClassifier, name, lambda *_, **__: pytest.fail("the long way"))
     model.learn_one(as_row(X[4]), 1)
     assert model.n_rows_ == 4

@@ -64,7 +64,7 @@ def test_guesses_change_no_result(leaf):
         rng, shares, out = np.random.default_rng(kind), [], []
         for start in range(0, len(X), 100):
             rows = slice(start, start + 100)
-            batch = model._validate_batch(X[rows], y[rows], None, None)
+            batch = model._rows_to_learn(X[rows], y[rows], None, None)
             n = len(batch.codes)
             guesses = [np.full(n, -1), batch.codes.copy(), rng.integers(-1, 1, n), np.full(n, 0)]
             shares.append(np.zeros((n, len(model.classes_))))

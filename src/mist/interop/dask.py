@@ -158,10 +158,7 @@ def _source(client: Any, block: Block) -> Any:
 
 def _meet(model: Any, X: Any, labels: Any) -> None:
     """Set the columns and the label of a row in a model without learning the row."""
-    if isinstance(model, MistForest):
-        model._validate_batch(lambda tree: tree._validate_batch(X, labels, None, None))
-    else:
-        model._validate_batch(X, labels, None, None)
+    model._rows_to_learn(X, labels, None, None)
 
 
 def _rounds(total: int, first: int, largest: int) -> Iterator[tuple[int, int]]:
