@@ -15,7 +15,7 @@ PROJECTS := pyproject.toml bench/pyproject.toml
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: demo test test-capymoa bench-capymoa lint size fuzz fuzz-models compat audit bench-speed docs format clean help
+.PHONY: demo test test-capymoa bench-capymoa lint size fuzz fuzz-models compat audit bench-speed wheel docs format clean help
 
 demo: $(VENV)/.installed-run ## install the package and run the demonstration
 	$(BIN)/mist demo
@@ -61,6 +61,13 @@ audit: $(VENV)/.installed-run ## ask whether advisories are known of what is ins
 
 bench-speed: $(VENV)/.installed-dev ## measure speed and memory beside other libraries
 	$(BIN)/python benchmarks/bench_speed.py $(ARGS)
+
+# The code in it is for this Python, the installed Numba and processors with AVX2; see performance.md.
+wheel: $(VENV)/.installed-dev ## build a wheel with compiled code, whose first start takes a second
+	rm -rf dist
+	$(BIN)/python packaging/ready_code.py src/mist/ready_code
+	$(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir dist . ; status=$$?; \
+	    rm -rf src/mist/ready_code; exit $$status
 
 docs: $(VENV)/.installed-docs ## build the documentation into site/
 	$(BIN)/mkdocs build --strict

@@ -59,3 +59,10 @@ def test_names_of_the_package():
     assert mist.__version__.count(".") == 2
     with pytest.raises(AttributeError, match="no attribute 'Nonsense'"):
         mist.Nonsense  # noqa: B018 - reading is the test
+
+
+def test_the_package_is_the_command():
+    done = subprocess.run(
+        [sys.executable, "-m", "mist", "--version"], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.split()[0] == "mist"

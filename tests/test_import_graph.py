@@ -74,7 +74,7 @@ LAYERS: Mapping[str, Sequence[str]] = {
     "runs over streams": ("mist.streaming.runs",),
     "serving": ("mist.serving",),
     "commands": ("mist.commands",),
-    "command line": ("mist.cli",),
+    "command line": ("mist.cli", "mist.__main__"),
     "public names": ("mist",),
     "benchmark": ("mist_bench",),
     "paper": ("mist_paper",),

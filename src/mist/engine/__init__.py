@@ -4,6 +4,7 @@ Each module imports only modules above it in this table.
 
 ======================  =============================================================
 ``compiled_sources``    when compiled code on disk is outdated
+``ready_code``          compiled code that comes with the package
 ``numba_internals``     all that is used of Numba beyond its public interface
 ``numba_access``        whether it is used: it is tried, else the engine does without
 ``compilations``        when functions are compiled, for the log and for commands

@@ -18,7 +18,7 @@ from numba import njit, typeof
 from numba.extending import typeof_impl
 
 from mist.engine.compilations import log_compilations
-from mist.engine.compiled_sources import digest_of_code
+from mist.engine.compiled_sources import PACKAGE, digest_of_code
 from mist.engine.numba_access import COMPILES, internals
 
 log_compilations()
@@ -65,6 +65,7 @@ def _saved(function: Callable[..., Any], options: dict[str, Any]) -> Any:
                 dispatcher,
                 lambda saved: digest_of_code(saved, folder),
                 _tell_that_nothing_is_kept,
+                internals.ready if folder.is_relative_to(PACKAGE) else None,
             )
     except RuntimeError:
         _tell_that_nothing_is_kept("no folder for it can be written to")

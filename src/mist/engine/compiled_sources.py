@@ -16,7 +16,9 @@ from functools import cache
 from hashlib import sha256
 from pathlib import Path
 
-_ROOT = Path(__file__).parent.parent
+PACKAGE = Path(__file__).parent.parent
+"""The folder of this package."""
+
 _DECORATED = re.compile(rb"\n@(exact|allocating|undivided|inlined|summed)\n")
 _TAG = f"py{sys.version_info[0]}{sys.version_info[1]}{getattr(sys, 'abiflags', '')}"
 """Part of the names of compiled code: several versions of Python may share a folder."""
@@ -43,15 +45,15 @@ def _constants_from(source: bytes) -> Iterator[Path]:
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.ImportFrom) and node.module and not node.level:
             top, *names = node.module.split(".")
-            if top == _ROOT.name and any(name.name.isupper() for name in node.names):
-                path = _ROOT.joinpath(*names)
+            if top == PACKAGE.name and any(name.name.isupper() for name in node.names):
+                path = PACKAGE.joinpath(*names)
                 yield path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
 
 
 @cache
 def _sources() -> dict[Path, bytes]:
     """All files of this package."""
-    return {file: file.read_bytes() for file in sorted(_ROOT.rglob("*.py"))}
+    return {file: file.read_bytes() for file in sorted(PACKAGE.rglob("*.py"))}
 
 
 @cache
@@ -82,7 +84,7 @@ def _digest_of_package() -> bytes:
 
 def _files_beside(folder: Path) -> list[Path]:
     """Files of a folder of another package."""
-    return [] if folder.is_relative_to(_ROOT) else sorted(folder.glob("*.py"))
+    return [] if folder.is_relative_to(PACKAGE) else sorted(folder.glob("*.py"))
 
 
 @cache

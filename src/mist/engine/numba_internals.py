@@ -20,7 +20,7 @@ import numpy as np
 from numba import njit, typeof, types
 from numba._dynfunc import make_function
 from numba.core import cgutils
-from numba.core.caching import Cache, CompileResultCacheImpl
+from numba.core.caching import Cache, CompileResultCacheImpl, IndexDataCacheFile
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase, DefaultPassBuilder
 from numba.core.compiler_machinery import register_pass
@@ -28,6 +28,8 @@ from numba.core.event import Listener, install_listener, register, trigger_event
 from numba.core.registry import cpu_target
 from numba.core.typed_passes import NativeLowering
 from numba.extending import NativeValue, intrinsic, models, register_model, unbox
+
+from mist.engine.ready_code import ReadyCode, Target, find_ready_code
 
 # --- functions that are compiled for inlining only ------------------------------------------------
 #
@@ -259,6 +261,8 @@ class SavedCode(Cache):
         Maps the folder of the saved code to the digest.
     tell : callable
         Is called with a text if code cannot be saved.
+    ready : ReadyCode or None
+        Code that is read, and never written, where the folder has none.
 
     Raises
     ------
@@ -269,7 +273,11 @@ class SavedCode(Cache):
     _impl_class: Any = None
 
     def __init__(
-        self, dispatcher: Any, digest: Callable[[str], str], tell: Callable[[str], None]
+        self,
+        dispatcher: Any,
+        digest: Callable[[str], str],
+        tell: Callable[[str], None],
+        ready: ReadyCode | None = None,
     ) -> None:
         function = dispatcher.py_func
         # Functions in notebooks and in archives are not in files of which a digest was made.
@@ -278,8 +286,23 @@ class SavedCode(Cache):
         super().__init__(function)
         files, stamp = self._cache_file, digest(self.cache_path)
         files._source_stamp = stamp if in_file else (stamp, files._source_stamp)
+        self._ready, self._ready_files = ready, None
+        if ready is not None and in_file:
+            folder = ready.of(Path(function.__code__.co_filename).parent)
+            self._ready_files = IndexDataCacheFile(
+                str(folder), self._impl.filename_base, files._source_stamp
+            )
         self._tell = tell
         dispatcher._cache = self
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """Read what was compiled for a signature: here, else by those who made the package."""
+        found = super().load_overload(sig, target_context)
+        if found is not None or self._ready is None or self._ready_files is None:
+            return found
+        signature, _, code = self._index_key(sig, target_context.codegen())
+        data = self._ready_files.load((signature, self._ready.target, code))
+        return None if data is None else self._impl.rebuild(target_context, data)
 
     def save_overload(self, sig: Any, data: Any) -> None:
         """Save what was compiled for a signature; that it cannot may show only now."""
@@ -287,6 +310,16 @@ class SavedCode(Cache):
             super().save_overload(sig, data)
         except OSError as error:
             self._tell(f"{self.cache_path}: {error.strerror}")
+
+
+def host_target() -> Target:
+    """What machine code is made for here."""
+    system, processor, features = cpu_target.target_context.codegen().magic_tuple()
+    return system, processor, features
+
+
+ready = find_ready_code(host_target())
+"""Compiled code that came with this package, if it can be used."""
 
 
 # --- compilations ---------------------------------------------------------------------------------
@@ -385,7 +418,7 @@ def check(digest: Callable[[str], str]) -> None:
     """
     for dispatcher in (_write, _evaluate, _call_twice):
         try:
-            SavedCode(dispatcher, digest, lambda _: None)
+            SavedCode(dispatcher, digest, lambda _: None, ready)
         except RuntimeError:  # no folder can be written to
             break
     parts = (np.arange(1.0, 5.0), None, 0.5)
