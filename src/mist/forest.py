@@ -44,6 +44,7 @@ from mist.relabelling import LearntTree, MovedCodes, Relabelled
 from mist.restarted_trees import LIFETIMES, RestartedTrees
 from mist.rows import Array, CheckedRows, check_rows, inside
 from mist.settings import FOREST_TREE
+from mist.sparse_rows import blocks_of, in_blocks
 from mist.threads import in_threads
 
 __all__ = ["MistForest"]
@@ -369,15 +370,17 @@ class MistForest(Deciding, Relabelled, StreamScorer, Saveable, BaseEstimator):
 
     def _test_then_train(self, batch: CheckedRows) -> Array:
         places = np.zeros(len(batch.X), dtype=np.intp)
-        for rows, chosen, _ in self._parts_then_train(batch):
-            places[rows] = chosen
+        for block in blocks_of(batch.X):
+            for rows, chosen, _ in self._parts_then_train(batch.part(block)):
+                places[block][rows] = chosen
         return self.classes_[places]
 
     def _proba_then_train(self, batch: CheckedRows) -> tuple[Array, Array]:
         places = np.zeros(len(batch.X), dtype=np.intp)
         shares = np.zeros((len(batch.X), len(self.classes_)))
-        for rows, chosen, part in self._parts_then_train(batch):
-            places[rows], shares[rows] = chosen, part
+        for block in blocks_of(batch.X):
+            for rows, chosen, part in self._parts_then_train(batch.part(block)):
+                places[block][rows], shares[block][rows] = chosen, part
         return self.classes_[places], shares
 
     def _parts_then_train(self, batch: CheckedRows) -> Iterator[tuple[slice, Array, Array]]:
@@ -521,9 +524,14 @@ class MistForest(Deciding, Relabelled, StreamScorer, Saveable, BaseEstimator):
 
     def _learn_batch(self, batch: CheckedRows) -> Self:
         """Learn a batch with the trees, and with the discriminant if there is one."""
+        for block in blocks_of(batch.X):
+            self._learn_block(batch.part(block))
+        return self
+
+    def _learn_block(self, batch: CheckedRows) -> None:
         if self._expectation is not None:
             self._learn_expecting(self._expectation, batch, every=False)
-            return self
+            return
         # Ctrl-C waits for all trees: they must have learnt the same rows.
         at_once = _MOST_ROWS if self._head is None else max(1, len(batch.X))
         for start in range(0, len(batch.X), at_once):
@@ -531,7 +539,6 @@ class MistForest(Deciding, Relabelled, StreamScorer, Saveable, BaseEstimator):
             with uninterrupted():
                 self._learn(part)
                 self._fit_head(part)
-        return self
 
     def _learn_expecting(
         self,
@@ -1004,7 +1011,7 @@ class MistForest(Deciding, Relabelled, StreamScorer, Saveable, BaseEstimator):
         NotFittedError
             If nothing was learnt yet.
         """
-        return self._lock.read(lambda: self._winners(self._checked(X), next_in_stream))
+        return self._lock.read(lambda: self._for_each(X, self._winners, next_in_stream))
 
     def _winners(self, X: Array, next_in_stream: bool = False) -> Array:
         """Return the labels of checked rows."""
@@ -1050,7 +1057,7 @@ class MistForest(Deciding, Relabelled, StreamScorer, Saveable, BaseEstimator):
         NotFittedError
             If nothing was learnt yet.
         """
-        return self._lock.read(lambda: self._proba(self._checked(X), next_in_stream))
+        return self._lock.read(lambda: self._for_each(X, self._proba, next_in_stream))
 
     def predict_many(self, X: Any, *, next_in_stream: bool = False) -> Array:
         """Return the label of each row, chosen by ``decision``, for rows with named columns.
@@ -1151,10 +1158,11 @@ class MistForest(Deciding, Relabelled, StreamScorer, Saveable, BaseEstimator):
         (shares,) = self._proba(self.trees_[0]._row_to_predict(x), next_in_stream=True)
         return dict(zip(self.classes_.tolist(), shares.tolist(), strict=True))
 
-    def _checked(self, X: Any) -> Array:
-        """Check rows for prediction, and put their columns in the engine's order."""
+    def _for_each(self, X: Any, result: Callable[..., Array], next_in_stream: bool) -> Array:
+        """Check rows, and return the results for them; ``result`` as `_proba`."""
         first = self._fitted()[0]
-        return first._ready(check_rows(self, X, reset=False))
+        X = first._ready(check_rows(self, X, reset=False, blocks=True))
+        return in_blocks(X, lambda rows: result(rows, next_in_stream))
 
     def _means(self, X: Array, next_in_stream: bool = False) -> Iterator[Array]:
         """Yield class probabilities of checked rows, block by block."""
