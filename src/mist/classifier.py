@@ -1491,11 +1491,16 @@ class MistClassifier(Deciding, Relabelled, StreamScorer, Saveable, BaseEstimator
                 "model that it is a fork of, and predict with that model"
             )
 
-    def _for_each(self, X: Any, result: Callable[..., Array], *options: Any) -> Array:
-        """Check rows, and return the results for them; ``result`` as `_proba`."""
+    def _checked(self, X: Any) -> tuple[Any, bool]:
+        """Check rows for prediction; also returns whether no value is missing."""
         self._fitted()
         X, complete = survey_rows(self, X, reset=False, blocks=True)
-        return in_blocks(self._ready(X), lambda rows: result(rows, complete, *options))
+        return self._ready(X), complete
+
+    def _for_each(self, X: Any, result: Callable[..., Array], *options: Any) -> Array:
+        """Check rows, and return the results for them; ``result`` as `_proba`."""
+        X, complete = self._checked(X)
+        return in_blocks(X, lambda rows: result(rows, complete, *options))
 
     # Without a check that rows were learnt: the first tree of a forest may have drawn none.
 

@@ -1158,11 +1158,14 @@ class MistForest(Deciding, Relabelled, StreamScorer, Saveable, BaseEstimator):
         (shares,) = self._proba(self.trees_[0]._row_to_predict(x), next_in_stream=True)
         return dict(zip(self.classes_.tolist(), shares.tolist(), strict=True))
 
+    def _checked(self, X: Any) -> Any:
+        """Check rows for prediction, and put their columns in the engine's order."""
+        first = self._fitted()[0]
+        return first._ready(check_rows(self, X, reset=False, blocks=True))
+
     def _for_each(self, X: Any, result: Callable[..., Array], next_in_stream: bool) -> Array:
         """Check rows, and return the results for them; ``result`` as `_proba`."""
-        first = self._fitted()[0]
-        X = first._ready(check_rows(self, X, reset=False, blocks=True))
-        return in_blocks(X, lambda rows: result(rows, next_in_stream))
+        return in_blocks(self._checked(X), lambda rows: result(rows, next_in_stream))
 
     def _means(self, X: Array, next_in_stream: bool = False) -> Iterator[Array]:
         """Yield class probabilities of checked rows, block by block."""

@@ -440,7 +440,7 @@ class StreamEncoder(TransformerMixin, Saveable, BaseEstimator):
         return self._lock.read(lambda: self._encoded(self._table(X, reset=False)))
 
     def _block_rows(self, X: Any) -> Any:
-        """Like `_rows`, but rows of a large sparse matrix are checked, and encoded as they are read."""
+        """Like `_rows`; rows of a large sparse matrix are checked, and encoded as they are read."""
         rows = sparse_rows(X, convert=False)
         if rows is None:
             return self._rows(X)

@@ -279,7 +279,7 @@ class StreamPipeline(PrequentialPipeline, RelabelledModel, StreamScorer, Saveabl
         return getattr(model, by_place)(rows, y, **options)
 
     def _rows(self, encoder: StreamEncoder, X: Any) -> Any:
-        """Encoded rows; those of a large sparse matrix in blocks, if the model learns the same so."""
+        """Encoded rows; those of a large sparse matrix in blocks, for models of this library."""
         return encoder._block_rows(X) if takes_indicators(self.model_) else encoder._rows(X)
 
     def _named(self, rows: Any) -> Any:
