@@ -482,7 +482,7 @@ class MistClassifier(Deciding, Relabelled, StreamScorer, Saveable, BaseEstimator
 
         Parameters
         ----------
-        X : array-like or data frame, shape (n, d)
+        X : array-like, sparse matrix or data frame, shape (n, d)
             Numbers; NaN is missing.
         y : array-like, shape (n,)
             Labels: numbers, text or bools.
@@ -511,7 +511,7 @@ class MistClassifier(Deciding, Relabelled, StreamScorer, Saveable, BaseEstimator
 
         Parameters
         ----------
-        X : array-like or data frame, shape (n, d)
+        X : array-like, sparse matrix or data frame, shape (n, d)
             Numbers; NaN is missing.
         y : array-like, shape (n,)
             Labels: numbers, text or bools.
@@ -546,7 +546,7 @@ class MistClassifier(Deciding, Relabelled, StreamScorer, Saveable, BaseEstimator
 
         Parameters
         ----------
-        X : array-like or data frame, shape (n, d)
+        X : array-like, sparse matrix or data frame, shape (n, d)
             Numbers; NaN is missing.
         y : array-like, shape (n,)
             Labels.
@@ -1193,7 +1193,7 @@ class MistClassifier(Deciding, Relabelled, StreamScorer, Saveable, BaseEstimator
 
         Parameters
         ----------
-        X : array-like or data frame, shape (n, d)
+        X : array-like, sparse matrix or data frame, shape (n, d)
             Numbers; NaN is missing.
         next_in_stream : bool, default=False
             Whether each row may come next in the stream that was learnt. The labels before it then
@@ -1222,7 +1222,7 @@ class MistClassifier(Deciding, Relabelled, StreamScorer, Saveable, BaseEstimator
 
         Parameters
         ----------
-        X : array-like or data frame, shape (n, d)
+        X : array-like, sparse matrix or data frame, shape (n, d)
             Numbers; NaN is missing.
         next_in_stream : bool, default=False
             As for `predict`.
@@ -1290,7 +1290,7 @@ class MistClassifier(Deciding, Relabelled, StreamScorer, Saveable, BaseEstimator
 
         Parameters
         ----------
-        X : array-like or data frame, shape (n, d)
+        X : array-like, sparse matrix or data frame, shape (n, d)
             Numbers; NaN is missing.
 
         Returns
@@ -1361,7 +1361,7 @@ class MistClassifier(Deciding, Relabelled, StreamScorer, Saveable, BaseEstimator
 
         Parameters
         ----------
-        X : array-like or data frame, shape (n, d)
+        X : array-like, sparse matrix or data frame, shape (n, d)
             Numbers; NaN is missing. The density of such a row is that of its other columns.
 
         Returns
@@ -1404,7 +1404,7 @@ class MistClassifier(Deciding, Relabelled, StreamScorer, Saveable, BaseEstimator
 
         Parameters
         ----------
-        X : array-like or data frame, shape (n, d)
+        X : array-like, sparse matrix or data frame, shape (n, d)
             Numbers; NaN is missing.
 
         Returns
@@ -1456,7 +1456,7 @@ class MistClassifier(Deciding, Relabelled, StreamScorer, Saveable, BaseEstimator
 
         Parameters
         ----------
-        X : array-like or data frame, shape (n, d)
+        X : array-like, sparse matrix or data frame, shape (n, d)
             Numbers; NaN is missing.
 
         Returns

@@ -172,7 +172,7 @@ class Deciding:
 
         Parameters
         ----------
-        X : array-like or data frame, shape (n, d)
+        X : array-like, sparse matrix or data frame, shape (n, d)
             Numbers; NaN is missing.
         y : array-like, shape (n,)
             Labels.

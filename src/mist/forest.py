@@ -268,7 +268,7 @@ class MistForest(Deciding, Relabelled, StreamScorer, Saveable, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like or data frame, shape (n, d)
+        X : array-like, sparse matrix or data frame, shape (n, d)
             Numbers; NaN is missing, if the leaves of the trees allow it.
         y : array-like, shape (n,)
             Labels: numbers, text or bools.
@@ -305,7 +305,7 @@ class MistForest(Deciding, Relabelled, StreamScorer, Saveable, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like or data frame, shape (n, d)
+        X : array-like, sparse matrix or data frame, shape (n, d)
             Numbers; NaN is missing, if the leaves of the trees allow it.
         y : array-like, shape (n,)
             Labels: numbers, text or bools.
@@ -336,7 +336,7 @@ class MistForest(Deciding, Relabelled, StreamScorer, Saveable, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like or data frame, shape (n, d)
+        X : array-like, sparse matrix or data frame, shape (n, d)
             Numbers; NaN is missing, if the leaves of the trees allow it.
         y : array-like, shape (n,)
             Labels.
@@ -996,7 +996,7 @@ class MistForest(Deciding, Relabelled, StreamScorer, Saveable, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like or data frame, shape (n, d)
+        X : array-like, sparse matrix or data frame, shape (n, d)
             Numbers; NaN is missing, if the leaves of the trees allow it.
         next_in_stream : bool, default=False
             Whether each row may come next in the stream, see `MistClassifier.predict`.
@@ -1042,7 +1042,7 @@ class MistForest(Deciding, Relabelled, StreamScorer, Saveable, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like or data frame, shape (n, d)
+        X : array-like, sparse matrix or data frame, shape (n, d)
             Numbers; NaN is missing, if the leaves of the trees allow it.
         next_in_stream : bool, default=False
             As for `predict`.
@@ -1109,7 +1109,7 @@ class MistForest(Deciding, Relabelled, StreamScorer, Saveable, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like or data frame, shape (n, d)
+        X : array-like, sparse matrix or data frame, shape (n, d)
             Numbers; NaN is missing, if the leaves of the trees allow it.
 
         Returns

@@ -187,10 +187,9 @@ def _by_row(X: Any) -> Any:
     if X.format != "coo":
         return X.tocsr()
     # Its own method would add them up in another order, which changes the last bits.
-    row, column = X.coords
-    order = np.argsort(row, kind="stable")
-    ends = np.concatenate([[0], np.cumsum(np.bincount(row, minlength=X.shape[0]))])
-    return sparse.csr_array((X.data[order], column[order], ends), shape=X.shape)
+    order = np.argsort(X.row, kind="stable")
+    ends = np.concatenate([[0], np.cumsum(np.bincount(X.row, minlength=X.shape[0]))])
+    return sparse.csr_array((X.data[order], X.col[order], ends), shape=X.shape)
 
 
 def blocks_of(X: Any) -> Iterator[slice]:

@@ -107,6 +107,19 @@ def test_the_same_as_the_dense_array(name, dense_rows):
     assert max(dense_rows) <= 5
 
 
+def test_random_features_agree_up_to_rounding(dense_rows):
+    X, y = mixed_rows(0, 60, holes=0.0)
+    X[X < 1.0] = 0.0
+    rows = sparse.csr_array(X)
+    one, other = forest(random_features=20), forest(random_features=20)
+    labels = one.prequential(rows, y), other.prequential(X, y)
+    np.testing.assert_array_equal(*labels)
+    one.partial_fit(rows, y)
+    other.partial_fit(X, y)
+    np.testing.assert_allclose(one.predict_proba(rows), other.predict_proba(X), atol=1e-9)
+    assert max(dense_rows) <= 5
+
+
 def test_other_methods_read_blocks_too(dense_rows):
     X, y = holed(0, 40)
     model = MistClassifier("gaussian", open_world=True).fit(X, y)
@@ -185,14 +198,14 @@ def test_what_is_refused_changes_nothing(name, case, dense_rows):
     assert errors[0] == errors[1]
     assert model.classes_.tolist() == [0, 1, 2, 3]
     np.testing.assert_array_equal(model.predict_proba(X), before)
-    if case in {"infinity", "too large", "too few columns"}:
+    if not isinstance(labels, list) and len(labels) == 40:
         for method in (model.predict, model.predict_proba):
-            with pytest.raises(ValueError, match=r"\S") as refused:
-                method(sparse.csr_array(rows))
-            assert (
-                str(refused.value) == errors[0].replace(" Nothing of this call was learnt.", "")
-                or str(refused.value) == errors[0]
-            )
+            errors = []
+            for each in (rows, sparse.csr_array(rows)):
+                with pytest.raises(ValueError, match=r".") as refused:
+                    method(each)
+                errors.append(str(refused.value))
+            assert errors[0] == errors[1]
 
 
 def test_a_first_call_that_is_refused_leaves_no_trace(dense_rows):
@@ -207,7 +220,7 @@ def test_a_first_call_that_is_refused_leaves_no_trace(dense_rows):
 
 
 def test_too_many_classes_for_the_budget_are_refused_at_once(dense_rows):
-    X, y = holed(0, 40)
+    X = holed(0, 40)[0]
     errors = []
     for rows in (X, sparse.csr_array(X)):
         model = MistClassifier("gaussian", max_bytes=15_000)
