@@ -30,7 +30,7 @@ LAYERS: Mapping[str, Sequence[str]] = {
             "mist.labels",
         ),
         *("mist.impurity", "mist.limits", "mist.onehot", "mist.plugins", "mist.settings"),
-        *("mist.tables", "mist.texts", "mist.threads", "mist.variants"),
+        *("mist.sparse_rows", "mist.tables", "mist.texts", "mist.threads", "mist.variants"),
         *("mist.tree_options", "mist.flat_settings", "mist.option_refusals"),
     ),
     "engine": ("mist.engine",),

@@ -87,6 +87,7 @@ from mist.rows import (
     survey_rows,
 )
 from mist.settings import PAPER_LEAVES, PAPER_SETTINGS
+from mist.sparse_rows import BlockRows, NamedBlocks, any_block, chosen
 from mist.tables import named_columns, numbers, plain_row, row_by_name
 from mist.tree_options import Inheritance, SplitTest, TreeOption
 from mist.verbs import StreamModel, unfitted
@@ -171,6 +172,10 @@ def _rule_of(settings: Mapping[str, Any]) -> SplitRule:
     values = {name: settings[name] for name in SplitRule._fields}
     # Files hold plain values, and numpy's True is none.
     return SplitRule(**{**values, "union_bound": bool(values["union_bound"])})
+
+
+def _has_missing(rows: Array) -> bool:
+    return bool(first_missing(rows, 0) >= 0)
 
 
 def _has_densities(model: MistClassifier) -> bool:
@@ -616,9 +621,15 @@ class MistClassifier(StreamModel):
         *,
         predict: bool = False,
     ) -> CheckedRows:
-        table = named_columns(X, "learning")
-        names = self._names_with(table)
-        rows = self._rows_of(table, names)
+        rows: Any
+        if isinstance(X, NamedBlocks):
+            names = self._names_with(X.places)
+            rows = X.arranged(names)
+            check_magnitudes(self, rows, names)
+        else:
+            table = named_columns(X, "learning")
+            names = self._names_with(table)
+            rows = self._rows_of(table, names)
         y = check_labels(rows, y)
         return self._rows_to_learn(
             rows,
@@ -655,7 +666,7 @@ class MistClassifier(StreamModel):
             first, complete = not hasattr(self, "_state"), False
             check_indicators(indicators)
             if not checked:
-                X, complete = survey_rows(self, X, reset=first)
+                X, complete = survey_rows(self, X, reset=first, blocks=True)
                 y = check_labels(X, y)
             weights = check_weights(X, sample_weight)
             if names is not None and not first:
@@ -684,17 +695,17 @@ class MistClassifier(StreamModel):
         if getattr(self, "classes_", None) is not self._labels.classes:
             self.classes_ = self._labels.classes
         if not (predict or learnt.all()):
-            X, codes, weights = X[learnt], codes[learnt], weights[learnt]
+            X, codes, weights = chosen(X, learnt), codes[learnt], weights[learnt]
         return CheckedRows(self._engine_order(X), codes, weights, complete)
 
-    def _refuse_too_many(self, X: Array, learnt: Array, indicators: Mapping[Any, Any]) -> None:
+    def _refuse_too_many(self, X: Any, learnt: Array, indicators: Mapping[Any, Any]) -> None:
         """Refuse rows with more classes or columns than fit into the memory budget."""
         check = self._check_size
         if check is None and self.max_bytes is None:
             return
         n_binary = len(self._siblings(indicators))
-        missing = first_missing(X, 0) >= 0 and first_missing(X[learnt], 0) >= 0
-        sizes = len(self._labels.ranks), X.shape[1], n_binary, bool(missing)
+        missing = any_block(X, _has_missing) and any_block(chosen(X, learnt), _has_missing)
+        sizes = len(self._labels.ranks), X.shape[1], n_binary, missing
         (self._check_own_size if check is None else check)(*sizes)
 
     def _check_own_size(self, n_classes: int, n_columns: int, n_binary: int, missing: bool) -> None:
@@ -727,6 +738,11 @@ class MistClassifier(StreamModel):
         ``guesses`` as for `mist.engine.row_loops.run`; a tree that predicts the next label makes
         its own.
         """
+        if isinstance(batch.X, BlockRows):
+            for rows in batch.X.blocks():
+                arrays = (None if each is None else each[rows] for each in (out, shares, guesses))
+                self._learn_batch(batch.part(rows), *arrays)
+            return
         follower = self._follower
         give_back(self)
         if follower is None:
@@ -906,10 +922,13 @@ class MistClassifier(StreamModel):
             self._rule = _rule_of(given)
         self.__dict__["_checked_options"] = (parameters, self._options)  # keeps the fast path
 
-    def _engine_order(self, X: Array) -> Array:
+    def _engine_order(self, X: Any) -> Any:
         """Rows with their columns in the engine's order."""
-        in_order = self._state.options.n_numeric == X.shape[1]
-        return X if in_order else np.ascontiguousarray(X[:, self._order])
+        if self._state.options.n_numeric == X.shape[1]:
+            return X
+        if isinstance(X, BlockRows):
+            return X.in_order(self._order)
+        return np.ascontiguousarray(X[:, self._order])
 
     # --- answering --------------------------------------------------------------------------
 
@@ -939,7 +958,7 @@ class MistClassifier(StreamModel):
 
         Parameters
         ----------
-        X : array-like or data frame, shape (n, d)
+        X : array-like, sparse matrix or data frame, shape (n, d)
             Numbers; NaN is missing. The density of such a row is that of its other columns.
 
         Returns
@@ -961,7 +980,7 @@ class MistClassifier(StreamModel):
         >>> model.score_samples([[0.0], [3.0]]).round(3)
         array([-1.122, -4.122])
         """
-        return self._lock.read(lambda: self._marginals(*self._rows_to_predict(X)))
+        return self._lock.read(lambda: self._for_each(X, self._marginals))
 
     def _marginals(self, X: Array, complete: bool) -> Array:
         densities, held = self._densities(X, complete)
@@ -982,7 +1001,7 @@ class MistClassifier(StreamModel):
 
         Parameters
         ----------
-        X : array-like or data frame, shape (n, d)
+        X : array-like, sparse matrix or data frame, shape (n, d)
             Numbers; NaN is missing.
 
         Returns
@@ -1006,7 +1025,7 @@ class MistClassifier(StreamModel):
         >>> model.novelty([[0.0], [9.0]]).round(2)
         array([0.79, 0.  ])
         """
-        return self._lock.read(lambda: self._p_values(*self._rows_to_predict(X)))
+        return self._lock.read(lambda: self._for_each(X, self._p_values))
 
     def _p_values(self, X: Array, complete: bool) -> Array:
         if not self.open_world:
@@ -1034,7 +1053,7 @@ class MistClassifier(StreamModel):
 
         Parameters
         ----------
-        X : array-like or data frame, shape (n, d)
+        X : array-like, sparse matrix or data frame, shape (n, d)
             Numbers; NaN is missing.
 
         Returns
@@ -1042,9 +1061,9 @@ class MistClassifier(StreamModel):
         ndarray of int64, shape (n,)
             Node ids.
         """
-        return self._lock.read(lambda: self._leaves_of(self._rows_to_predict(X)[0]))
+        return self._lock.read(lambda: self._for_each(X, self._leaves_of))
 
-    def _leaves_of(self, X: Array) -> Array:
+    def _leaves_of(self, X: Array, complete: bool = False) -> Array:
         out = np.empty(len(X), dtype=np.int64)
         leaf_nodes(self._state.tree.nodes, self._without_shift(X), out)
         return out
@@ -1064,9 +1083,9 @@ class MistClassifier(StreamModel):
                 "model that it is a fork of, and predict with that model"
             )
 
-    def _rows_to_predict(self, X: Any) -> tuple[Array, bool]:
+    def _rows_to_predict(self, X: Any) -> tuple[Any, bool]:
         self._fitted()
-        X, complete = survey_rows(self, X, reset=False)
+        X, complete = survey_rows(self, X, reset=False, blocks=True)
         return self._ready(X), complete
 
     # Without a check that rows were learnt: the first tree of a forest may have drawn none.
@@ -1079,7 +1098,7 @@ class MistClassifier(StreamModel):
         names = self._names() if self._has_names() else self._names_with(table)
         return self._ready(self._rows_of(table, names))
 
-    def _ready(self, X: Array) -> Array:
+    def _ready(self, X: Any) -> Any:
         """Check 0/1 columns of rows for prediction, and put columns in the engine's order."""
         self._refuse_fork()
         check_binary_columns(self, X, self._order[self._state.options.n_numeric :])

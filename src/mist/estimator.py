@@ -50,7 +50,7 @@ class StreamScorer(ClassifierMixin):
 
         Parameters
         ----------
-        X : array-like or data frame, shape (n, d)
+        X : array-like, sparse matrix or data frame, shape (n, d)
             Rows.
         y : array-like, shape (n,)
             Their labels.

@@ -42,6 +42,7 @@ from mist.relabelling import LearntTree, MovedCodes
 from mist.restarted_trees import LIFETIMES, RestartedTrees
 from mist.rows import Array, CheckedRows, check_rows, inside
 from mist.settings import FOREST_TREE
+from mist.sparse_rows import blocks_of
 from mist.threads import in_threads
 from mist.verbs import StreamModel, unfitted
 
@@ -272,15 +273,17 @@ class MistForest(StreamModel):
 
     def _test_then_train(self, batch: CheckedRows) -> Array:
         places = np.zeros(len(batch.X), dtype=np.intp)
-        for rows, chosen, _ in self._parts_then_train(batch):
-            places[rows] = chosen
+        for block in blocks_of(batch.X):
+            for rows, chosen, _ in self._parts_then_train(batch.part(block)):
+                places[block][rows] = chosen
         return self.classes_[places]
 
     def _proba_then_train(self, batch: CheckedRows) -> tuple[Array, Array]:
         places = np.zeros(len(batch.X), dtype=np.intp)
         shares = np.zeros((len(batch.X), len(self.classes_)))
-        for rows, chosen, part in self._parts_then_train(batch):
-            places[rows], shares[rows] = chosen, part
+        for block in blocks_of(batch.X):
+            for rows, chosen, part in self._parts_then_train(batch.part(block)):
+                places[block][rows], shares[block][rows] = chosen, part
         return self.classes_[places], shares
 
     def _parts_then_train(self, batch: CheckedRows) -> Iterator[tuple[slice, Array, Array]]:
@@ -364,6 +367,10 @@ class MistForest(StreamModel):
 
     def _learn_batch(self, batch: CheckedRows) -> None:
         """Learn a batch with the trees, and with the discriminant if there is one."""
+        for block in blocks_of(batch.X):
+            self._learn_block(batch.part(block))
+
+    def _learn_block(self, batch: CheckedRows) -> None:
         if self._expectation is not None:
             self._learn_expecting(self._expectation, batch, every=False)
             return
@@ -790,9 +797,9 @@ class MistForest(StreamModel):
     def _is_balanced(self) -> bool:
         return self.trees_[0].class_prior == "balanced"
 
-    def _rows_to_predict(self, X: Any) -> tuple[Array, bool]:
+    def _rows_to_predict(self, X: Any) -> tuple[Any, bool]:
         first = self._fitted()[0]
-        return first._ready(check_rows(self, X, reset=False)), False
+        return first._ready(check_rows(self, X, reset=False, blocks=True)), False
 
     def _table_to_predict(self, X: Any) -> Array:
         return self._fitted()[0]._table_to_predict(X)

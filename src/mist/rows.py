@@ -14,13 +14,17 @@ from mist.cells import cells_of, is_missing, refuse_lazy, unmasked
 from mist.engine.row_loops import first_missing, survey
 from mist.labels import PLAIN, check_one_kind, plain_label
 from mist.limits import LARGEST, LARGEST_WEIGHT
+from mist.sparse_rows import blocks_of, sparse_rows
 from mist.tables import as_frame, frame_columns, numbers, plain_rows, read_cells
 
 Array = np.ndarray[Any, Any]
 
 
 class CheckedRows(NamedTuple):
-    """Rows that passed all checks: labels as codes, columns in the engine's order."""
+    """Rows that passed all checks: labels as codes, columns in the engine's order.
+
+    ``X`` of a large sparse matrix is a `BlockRows`; a part of the rows always is an array.
+    """
 
     X: Array
     codes: Array
@@ -33,7 +37,9 @@ class CheckedRows(NamedTuple):
         return CheckedRows(self.X[rows], self.codes[rows], self.weights[rows], self.complete)
 
 
-def check_rows(estimator: Any, X: Any, *, reset: bool, missing: bool = True) -> Array:
+def check_rows(
+    estimator: Any, X: Any, *, reset: bool, missing: bool = True, blocks: bool = False
+) -> Array:
     """Rows as a writable, C-ordered float64 array without infinities.
 
     Parameters
@@ -46,6 +52,8 @@ def check_rows(estimator: Any, X: Any, *, reset: bool, missing: bool = True) -> 
         Whether the rows set the number and names of the columns.
     missing : bool
         Whether NaN is allowed as a missing value.
+    blocks : bool
+        Whether a large sparse matrix may be returned as a `mist.sparse_rows.BlockRows`.
 
     Raises
     ------
@@ -53,7 +61,7 @@ def check_rows(estimator: Any, X: Any, *, reset: bool, missing: bool = True) -> 
         If the shape or the column names do not fit, or a value is infinite, too large to be
         squared, or missing where that is not allowed; the message names the row and the column.
     """
-    X, complete = survey_rows(estimator, X, reset=reset, missing=missing)
+    X, complete = survey_rows(estimator, X, reset=reset, missing=missing, blocks=blocks)
     if not (missing or complete):
         row = first_missing(X, 0)
         column = column_name(estimator, int(np.flatnonzero(np.isnan(X[row]))[0]))
@@ -64,8 +72,15 @@ def check_rows(estimator: Any, X: Any, *, reset: bool, missing: bool = True) -> 
     return X
 
 
-def survey_rows(estimator: Any, X: Any, *, reset: bool, missing: bool = True) -> tuple[Array, bool]:
+def survey_rows(
+    estimator: Any, X: Any, *, reset: bool, missing: bool = True, blocks: bool = False
+) -> tuple[Any, bool]:
     """Like `check_rows`, but allow missing values and return whether there are none."""
+    rows = sparse_rows(X) if blocks else None
+    if rows is not None:
+        # All rows have the same type and columns.
+        _numbers(estimator, rows[:1], reset)
+        return rows, check_magnitudes(estimator, rows, missing=missing)
     if reset and _is_plain(X) and X.shape[1] > 0:
         vars(estimator).pop("feature_names_in_", None)
         estimator.n_features_in_ = X.shape[1]
@@ -114,16 +129,32 @@ def _is_plain(X: Any) -> bool:
 
 
 def check_magnitudes(
-    estimator: Any, X: Array, names: Sequence[Any] | None = None, *, missing: bool = True
+    estimator: Any, X: Any, names: Sequence[Any] | None = None, *, missing: bool = True
 ) -> bool:
     """Refuse infinities and values too large to be squared; return whether no value is missing."""
-    row, column, complete = survey(X, LARGEST)
-    if row < 0:
-        return bool(complete)
-    value = float(X[row, column])
+    whole = True
+    for rows in blocks_of(X):
+        block = X[rows]
+        row, column, complete = survey(block, LARGEST)
+        if row >= 0:
+            value, place = float(block[row, column]), rows.start + row
+            raise _too_large(estimator, value, place, column, names, missing)
+        whole = whole and bool(complete)
+    return whole
+
+
+def _too_large(
+    estimator: Any,
+    value: float,
+    row: int,
+    column: int,
+    names: Sequence[Any] | None,
+    missing: bool,
+) -> ValueError:
+    """Error for a value that no model learns."""
     what = "infinity" if np.isinf(value) else f"{value!r}, too large to be squared,"
     name = column_name(estimator, column) if names is None else repr(names[column])
-    raise ValueError(
+    return ValueError(
         f"Input X contains {what} at row {row}, column {name}; "
         f"replace it{', or use NaN for a missing value' * missing}. "
         "Nothing of this call was learnt."
@@ -254,16 +285,24 @@ def _weight_array(sample_weight: Any) -> Array:
     return out
 
 
-def check_binary_columns(estimator: Any, X: Array, columns: Array) -> None:
+def check_binary_columns(estimator: Any, X: Any, columns: Array) -> None:
     """Refuse values other than 0, 1 and NaN in categorical columns."""
+    if not len(columns):
+        return
+    found: dict[int, tuple[int, float]] = {}
+    for rows in blocks_of(X):
+        block = X[rows]
+        for column in columns:
+            values = block[:, column]
+            bad = np.flatnonzero((values != 0) & (values != 1) & (values == values))
+            if bad.size:
+                found.setdefault(int(column), (rows.start + int(bad[0]), float(values[bad[0]])))
     for column in columns:
-        values = X[:, column]
-        bad = np.flatnonzero((values != 0) & (values != 1) & (values == values))
-        if bad.size:
-            row = int(bad[0])
+        if int(column) in found:
+            row, value = found[int(column)]
             raise ValueError(
                 f"categorical column {column_name(estimator, int(column))} holds "
-                f"{float(values[row])!r} at row {row}; categorical_features are 0/1 columns: "
+                f"{value!r} at row {row}; categorical_features are 0/1 columns: "
                 "one-hot encode it, or take it out of categorical_features"
             )
 

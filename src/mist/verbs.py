@@ -6,7 +6,7 @@ the methods at the end, which a tree and a forest have each in their own way.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Self
 
 import numpy as np
@@ -18,6 +18,7 @@ from mist.estimator import Saveable, StreamScorer
 from mist.merge_checks import check_partner
 from mist.relabelling import Relabelled
 from mist.rows import Array, CheckedRows
+from mist.sparse_rows import in_blocks
 
 __all__ = ["StreamModel", "unfitted"]
 
@@ -49,7 +50,7 @@ class StreamModel(Deciding, Relabelled, StreamScorer, Saveable, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like or data frame, shape (n, d)
+        X : array-like, sparse matrix or data frame, shape (n, d)
             Numbers; NaN is missing.
         y : array-like, shape (n,)
             Labels: numbers, text or bools.
@@ -78,7 +79,7 @@ class StreamModel(Deciding, Relabelled, StreamScorer, Saveable, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like or data frame, shape (n, d)
+        X : array-like, sparse matrix or data frame, shape (n, d)
             Numbers; NaN is missing.
         y : array-like, shape (n,)
             Labels: numbers, text or bools.
@@ -193,7 +194,7 @@ class StreamModel(Deciding, Relabelled, StreamScorer, Saveable, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like or data frame, shape (n, d)
+        X : array-like, sparse matrix or data frame, shape (n, d)
             Numbers; NaN is missing.
         y : array-like, shape (n,)
             Labels.
@@ -261,7 +262,7 @@ class StreamModel(Deciding, Relabelled, StreamScorer, Saveable, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like or data frame, shape (n, d)
+        X : array-like, sparse matrix or data frame, shape (n, d)
             Numbers; NaN is missing.
         y : array-like, shape (n,)
             Labels.
@@ -338,7 +339,7 @@ class StreamModel(Deciding, Relabelled, StreamScorer, Saveable, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like or data frame, shape (n, d)
+        X : array-like, sparse matrix or data frame, shape (n, d)
             Numbers; NaN is missing.
         next_in_stream : bool, default=False
             Whether each row may come next in the stream that was learnt. The labels before it then
@@ -355,7 +356,7 @@ class StreamModel(Deciding, Relabelled, StreamScorer, Saveable, BaseEstimator):
         NotFittedError
             If nothing was learnt yet.
         """
-        return self._lock.read(lambda: self._answers(*self._rows_to_predict(X), next_in_stream))
+        return self._lock.read(lambda: self._for_each(X, self._answers, next_in_stream))
 
     def predict_proba(self, X: Any, *, next_in_stream: bool = False) -> Array:
         """Return the probability of every class for each row, as frequent as it is in the stream.
@@ -367,7 +368,7 @@ class StreamModel(Deciding, Relabelled, StreamScorer, Saveable, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like or data frame, shape (n, d)
+        X : array-like, sparse matrix or data frame, shape (n, d)
             Numbers; NaN is missing.
         next_in_stream : bool, default=False
             As for `predict`.
@@ -383,7 +384,7 @@ class StreamModel(Deciding, Relabelled, StreamScorer, Saveable, BaseEstimator):
         NotFittedError
             If nothing was learnt yet.
         """
-        return self._lock.read(lambda: self._proba(*self._rows_to_predict(X), next_in_stream))
+        return self._lock.read(lambda: self._for_each(X, self._proba, next_in_stream))
 
     def predict_many(self, X: Any, *, next_in_stream: bool = False) -> Array:
         """Return the label of each row, chosen by ``decision``, for rows with named columns.
@@ -435,7 +436,7 @@ class StreamModel(Deciding, Relabelled, StreamScorer, Saveable, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like or data frame, shape (n, d)
+        X : array-like, sparse matrix or data frame, shape (n, d)
             Numbers; NaN is missing.
 
         Returns
@@ -610,7 +611,12 @@ class StreamModel(Deciding, Relabelled, StreamScorer, Saveable, BaseEstimator):
         (shares,) = self._proba(self._row_to_predict(x), next_in_stream=True).tolist()
         return dict(zip(self.classes_.tolist(), shares, strict=True))
 
-    def _rows_to_predict(self, X: Any) -> tuple[Array, bool]:
+    def _for_each(self, X: Any, result: Callable[..., Array], *options: Any) -> Array:
+        """Check rows, and return the results for them; ``result`` as `_proba`."""
+        X, complete = self._rows_to_predict(X)
+        return in_blocks(X, lambda rows: result(rows, complete, *options))
+
+    def _rows_to_predict(self, X: Any) -> tuple[Any, bool]:
         """Check rows for prediction; also returns whether it is known that no value is missing."""
         raise NotImplementedError
 

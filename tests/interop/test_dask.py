@@ -18,7 +18,7 @@ import distributed
 from material import by_trees
 from mist import MistClassifier, MistForest
 from mist.interop import dask as interop
-from mist.interop.blocks import Block, as_blocks, cuts_of
+from mist.interop.blocks import Block, as_blocks, cuts_of, read
 from mist.interop.dask import fit_stream
 
 COLUMNS = ["a", "b", "c"]
@@ -199,6 +199,97 @@ def test_files_come_in_the_order_in_which_tables_are_read(tmp_path):
     other.rename(folder / "part-9.pq")
     (folder / "_hidden.parquet").write_text("no rows")
     assert [block.rows for block in as_blocks(folder, None, "label", len)] == [2, 3]
+
+
+def write(path: Path, table: Any, **options: Any) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    table.to_parquet(path, **{"index": False, **options})
+
+
+def in_folders(root: Path) -> tuple[Any, Path]:
+    """A table, and the same rows in folders that name a column to learn and the label."""
+    pd = pytest.importorskip("pandas")
+    pytest.importorskip("pyarrow")
+    X, y = rows(3000)
+    table = pd.DataFrame(X, columns=COLUMNS).assign(year=2020 + y // 2, label=y)
+    for (year, label), part in table.groupby(["year", "label"]):
+        folder = root / f"year={year}" / f"label={label}"
+        # The second file of each folder has its columns in another order.
+        write(folder / "1.parquet", part[:300][["a", "b", "c"]])
+        write(folder / "2.parquet", part[300:][["c", "a", "b"]], row_group_size=100)
+    ordered = pd.concat([part for _, part in table.groupby(["year", "label"])])
+    return ordered, root
+
+
+def test_folders_name_columns_to_learn_and_the_label(tmp_path):
+    table, root = in_folders(tmp_path / "rows")
+    write(tmp_path / "one.parquet", table)
+    wanted = {"target": "label", "first_round": 1000, "client": Here()}
+    one = fit_stream(model(), tmp_path / "one.parquet", **wanted)
+    many = fit_stream(model(), root, **wanted)
+    assert many.feature_names_in_.tolist() == ["a", "b", "c", "year"]
+    assert many.classes_.dtype.kind == "i"
+    X = table[["a", "b", "c", "year"]]
+    np.testing.assert_array_equal(many.predict_proba(X), one.predict_proba(X))
+    # The column of the folders is the target, or one to learn.
+    years = fit_stream(model(), root, **{**wanted, "target": "year"})
+    assert years.classes_.tolist() == [2020, 2021]
+    assert years.feature_names_in_.tolist() == ["a", "b", "c", "label"]
+
+
+def test_labels_in_folders_may_be_texts_and_values_may_be_missing(tmp_path):
+    pd = pytest.importorskip("pandas")
+    pytest.importorskip("pyarrow")
+    for kind, year in (("an%20oak", "2020"), ("NA", "__HIVE_DEFAULT_PARTITION__"), ("01", "2.5")):
+        write(tmp_path / f"kind={kind}" / f"year={year}" / "1.parquet", pd.DataFrame({"a": [1.0]}))
+    blocks = as_blocks(tmp_path, None, "kind", len)
+    read_rows = [read(block.source, "kind", 0, 1) for block in blocks]
+    assert [labels.tolist() for _, labels in read_rows] == [["01"], ["NA"], ["an oak"]]
+    years = [X["year"].tolist()[0] for X, _ in read_rows]
+    np.testing.assert_array_equal(years, [2.5, np.nan, 2020])
+
+
+def test_a_column_of_the_file_has_priority_over_its_folder(tmp_path):
+    pd = pytest.importorskip("pandas")
+    pytest.importorskip("pyarrow")
+    write(tmp_path / "year=x" / "label=z" / "1.parquet", pd.DataFrame({"year": [7], "label": [1]}))
+    (block,) = as_blocks(tmp_path, None, "label", len)
+    X, labels = read(block.source, "label", 0, 1)
+    assert (X.to_dict("list"), labels.tolist()) == ({"year": [7]}, [1])
+
+
+def test_the_index_of_a_frame_is_no_column(tmp_path):
+    pd = pytest.importorskip("pandas")
+    pytest.importorskip("pyarrow")
+    frame = pd.DataFrame({"a": [1.0, 2.0], "y": [0, 1]}, index=pd.Index([5, 6], name="id"))
+    write(tmp_path / "1.parquet", frame, index=True)
+    write(tmp_path / "2.parquet", frame)
+    for block in as_blocks(tmp_path, None, "y", len):
+        assert list(read(block.source, "y", 0, 2)[0].columns) == ["a"]
+
+
+def test_folders_and_files_that_do_not_fit_are_refused(tmp_path):
+    pd = pytest.importorskip("pandas")
+    pytest.importorskip("pyarrow")
+    one, two = pd.DataFrame({"a": [1.0], "y": [0]}), pd.DataFrame({"b": [1.0], "c": [2], "y": [0]})
+    sets: dict[str, tuple[dict[str, Any], str]] = {
+        "files": ({"1": one, "2": two}, r"2\.parquet has no column 'a', which .*1\.parquet has"),
+        "more": ({"1": one, "2": two[["y"]].assign(a=1, d=2, e=3)}, "no columns 'd', 'e', which"),
+        "levels": ({"1": one, "k=1/1": one}, r"levels.1\.parquet has no column 'k', which"),
+        "texts": (
+            {"k=__HIVE_DEFAULT_PARTITION__/1": one, "k=oak/1": one},
+            r"k=__HIVE.*1\.parquet: the folders of column 'k' have texts",
+        ),
+        "labels": ({"y=/1": one[["a"]], "y=1/1": one[["a"]]}, r"y=.1\.parquet: .* no label"),
+        "amounts": ({"y=0.5/1": one[["a"]]}, "'y' holds numbers with decimals, such as '0.5'"),
+    }
+    for name, (files, message) in sets.items():
+        for file, table in files.items():
+            write(tmp_path / name / f"{file}.parquet", table)
+        fresh = model()
+        with pytest.raises(ValueError, match=message):
+            fit_stream(fresh, tmp_path / name, target="y", client=Here())
+        assert not hasattr(fresh, "classes_")
 
 
 def test_what_is_refused(tmp_path):

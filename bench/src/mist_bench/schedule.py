@@ -12,6 +12,7 @@ from statistics import fmean
 from mist.datasets.cache import DatasetError, locate
 from mist.datasets.catalogue import find_entry
 from mist.datasets.download import download
+from mist_bench.cluster import LOST, active_client, perform_on_cluster
 from mist_bench.extras import EXTRAS, installed
 from mist_bench.record import Record, Run, Task
 from mist_bench.store import forget, read_records, write_record
@@ -19,6 +20,9 @@ from mist_bench.suites import SETTINGS
 from mist_bench.work import perform
 
 __all__ = ["Progress", "find_absent", "iter_grid", "run_grid"]
+
+_ATTEMPTS = 2
+"""How often a run is tried with nothing next to it, after a worker died while it was waiting."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,14 +85,15 @@ def iter_grid(
     mist_bench.StoreError
         If the folder holds results of another version or of other settings.
     OSError
-        If a result file cannot be written.
+        If a result file cannot be written, or a Dask cluster has no worker for a minute.
 
     Notes
     -----
     Missing data sets are downloaded before the first step.
 
-    If a worker is killed from outside, the runs in progress are lost. They are then repeated one at
-    a time, and a run whose worker is killed again counts as failed.
+    If a worker dies, the runs in progress are lost. They are then repeated one at a time, and a run
+    whose worker dies twice while nothing else runs counts as failed. On a Dask cluster, such a run
+    fails that Dask gives up twice. A single job is done in this process.
 
     Examples
     --------
@@ -210,6 +215,12 @@ def _perform(runs: Sequence[Task], jobs: int | None) -> Iterator[Record]:
     from joblib import Parallel, delayed
     from joblib.externals.loky.process_executor import TerminatedWorkerError
 
+    client = active_client()
+    if client is not None:
+        # Closed as soon as the caller stops, so that the cluster gets no more runs.
+        with closing(perform_on_cluster(runs, client, perform)) as records:
+            yield from records
+        return
     waiting = dict.fromkeys(runs)
     while waiting:
         parallel = Parallel(n_jobs=jobs, return_as="generator_unordered")
@@ -236,21 +247,32 @@ def _stopped_by(error: BaseException) -> BaseException | None:
 
 
 def _find_killer(waiting: dict[Task, None], jobs: int | None) -> Iterator[Record]:
-    """Do the runs that may have been in progress one by one, until one kills its worker."""
-    from joblib import Parallel, delayed, effective_n_jobs
-    from joblib.externals.loky.process_executor import TerminatedWorkerError
+    """Do the runs that may have been in progress one by one, until one is given up."""
+    from joblib import effective_n_jobs
 
     for run in list(waiting)[: 2 * effective_n_jobs(jobs)]:
-        killed = False
+        record = _alone(run)
+        del waiting[run]
+        yield Record(run, error=LOST) if record is None else record
+        if record is None:
+            return
+
+
+def _alone(run: Task) -> Record | None:
+    """Do a run in a worker process of its own; None if the process dies each time."""
+    from joblib import Parallel, delayed
+    from joblib.externals.loky.process_executor import TerminatedWorkerError
+
+    for _ in range(_ATTEMPTS):
         try:
             (record,) = Parallel(n_jobs=2)([delayed(perform)(run)])
-        except TerminatedWorkerError:
-            killed = True
-            record = Record(run, error="its process was killed from outside, perhaps out of memory")
-        del waiting[run]
-        yield record
-        if killed:
-            return
+        except TerminatedWorkerError as error:
+            stop = _stopped_by(error)
+            if stop is not None:
+                raise stop from None
+        else:
+            return record
+    return None
 
 
 def _progress(
@@ -271,8 +293,6 @@ def _time_left(known: dict[Task, Record], runs: Sequence[Task], jobs: int | None
         return 0.0
     if not known:
         return None
-    from joblib import effective_n_jobs
-
     same: dict[tuple[str, str], list[float]] = defaultdict(list)
     methods: dict[str, list[float]] = defaultdict(list)
     for run, record in known.items():
@@ -285,4 +305,13 @@ def _time_left(known: dict[Task, Record], runs: Sequence[Task], jobs: int | None
         if run not in known:
             times = same.get(run.kind) or methods.get(run.kind[0])
             left += fmean(times) if times else overall
-    return left / max(1, effective_n_jobs(jobs))
+    return left / max(1, _at_a_time(jobs))
+
+
+def _at_a_time(jobs: int | None) -> int:
+    """Runs that are done at a time."""
+    from joblib import effective_n_jobs
+
+    client = active_client()
+    # The backend of joblib raises an error if all workers are just being restarted.
+    return effective_n_jobs(jobs) if client is None else sum(client.ncores().values())

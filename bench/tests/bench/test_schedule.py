@@ -1,6 +1,7 @@
 import os
 import signal
 import sys
+import time
 from dataclasses import replace
 
 import joblib
@@ -9,7 +10,8 @@ from joblib.externals.loky.process_executor import TerminatedWorkerError
 
 from bench_records import record
 from mist.datasets import DatasetError
-from mist_bench import MEASURES, Run, StoreError, iter_grid, plan, run_grid, schedule
+from mist_bench import MEASURES, Run, StoreError, cluster, iter_grid, plan, run_grid, schedule
+from mist_bench.cluster import LOST
 from mist_bench.schedule import _time_left, find_absent
 from mist_bench.store import path_of, read_records, write_record
 from mist_bench.work import perform
@@ -193,10 +195,10 @@ def test_figures_do_not_depend_on_where_a_run_is_done(tmp_path, backend):
 @pytest.mark.parametrize("processes", [False, True])
 def test_a_dask_cluster(tmp_path, processes):
     distributed = pytest.importorskip("distributed")
-    cluster = distributed.LocalCluster(
+    workers = distributed.LocalCluster(
         n_workers=2, threads_per_worker=1, processes=processes, dashboard_address=None
     )
-    with cluster, distributed.Client(cluster), joblib.parallel_config(backend="dask"):
+    with workers, distributed.Client(workers), joblib.parallel_config(backend="dask"):
         together = run_grid(CHEAP, tmp_path / "together")
     assert figures(together) == figures(run_grid(CHEAP, tmp_path / "alone", jobs=1))
 
@@ -218,6 +220,69 @@ def test_a_run_that_kills_its_worker_is_recorded_and_the_others_go_on(tmp_path):
     records = read_records(tmp_path, CHEAP)
     assert [run for run in CHEAP if records[run].failed] == [deadly]
     assert "killed" in records[deadly].error
+
+
+def test_a_run_that_ends_its_worker_each_time_is_tried_a_few_times(tmp_path):
+    tried = tmp_path / "tried"
+    tried.mkdir()
+    with pytest.MonkeyPatch.context() as patch:
+
+        def end(run):
+            if run in CHEAP[:2]:
+                (tried / f"{run.method} {time.time_ns()}").touch()
+                os._exit(1)
+            return perform(run)
+
+        patch.setattr(schedule, "perform", end)
+        last = list(iter_grid(CHEAP, tmp_path / "grid", jobs=2))[-1]
+    assert (last.done, last.failed) == (4, 2)
+    records = read_records(tmp_path / "grid", CHEAP)
+    assert [run for run in CHEAP if records[run].error == LOST] == CHEAP[:2]
+    methods = [path.name.split()[0] for path in tried.iterdir()]
+    assert all(2 <= methods.count(name) <= 4 for name in ("ncm", "slda"))
+
+
+def test_a_run_that_ends_its_dask_worker_each_time_is_recorded(tmp_path):
+    distributed = pytest.importorskip("distributed")
+    import dask
+
+    deadly = CHEAP[1]
+    with (
+        # Every death counts, so that runs next to the deadly one are given up, too.
+        dask.config.set({"distributed.scheduler.allowed-failures": 0}),
+        distributed.LocalCluster(
+            n_workers=1, threads_per_worker=2, processes=True, dashboard_address=None
+        ) as workers,
+        distributed.Client(workers),
+        joblib.parallel_config(backend="dask"),
+        pytest.MonkeyPatch.context() as patch,
+    ):
+
+        def end(run):
+            if run == deadly:
+                os._exit(1)
+            return perform(run)
+
+        patch.setattr(schedule, "perform", end)
+        last = list(iter_grid(CHEAP, tmp_path))[-1]
+    assert (last.done, last.failed) == (4, 1)
+    records = read_records(tmp_path, CHEAP)
+    assert [run for run in CHEAP if records[run].failed] == [deadly]
+    assert records[deadly].error == LOST
+
+
+def test_a_dask_cluster_whose_workers_are_gone_is_reported(tmp_path, monkeypatch):
+    distributed = pytest.importorskip("distributed")
+    monkeypatch.setattr(cluster, "_NO_WORKER_SECONDS", 0.1)
+    monkeypatch.setattr(cluster, "_LOOK_SECONDS", 0.05)
+    with (
+        distributed.LocalCluster(n_workers=0, processes=False, dashboard_address=None) as nobody,
+        distributed.Client(nobody),
+        joblib.parallel_config(backend="dask"),
+        pytest.raises(OSError, match=r"no worker for 0\.1 seconds: start workers"),
+    ):
+        run_grid(CHEAP, tmp_path)
+    assert read_records(tmp_path, CHEAP) == {}
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no SIGKILL there")

@@ -7,8 +7,13 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
+
+from mist.io.many import check_same_columns, partitions
 from mist.io.opening import check_file
-from mist.io.paths import find_files
+from mist.io.paths import Found, find_files
+from mist.io.source import MISSING, NO_LABEL, Column
+from mist.io.targets import Targets
 
 __all__ = ["Block", "Cut", "as_blocks", "cuts_of", "read"]
 
@@ -29,10 +34,24 @@ class Block(NamedTuple):
 
 
 class RowGroup(NamedTuple):
-    """A row group of a Parquet file."""
+    """A row group of a Parquet file, with the columns that its folders name.
+
+    Attributes
+    ----------
+    path : str
+        The file.
+    number : int
+        The row group in it.
+    columns : tuple of str
+        All columns in the order of the first file, including the label column.
+    constants : tuple of (str, object)
+        Columns that are constant in the file, and their values.
+    """
 
     path: str
     number: int
+    columns: tuple[str, ...]
+    constants: tuple[tuple[str, Any], ...]
 
 
 class Cut(NamedTuple):
@@ -67,7 +86,8 @@ def as_blocks(
     Raises
     ------
     ValueError
-        If a Parquet file, the label column or one of `y` and `target` is missing.
+        If a Parquet file, the label column or one of `y` and `target` is missing, a file has
+        other columns than the first one, or folders name texts of a column to learn.
     """
     files = _paths(data)
     if (y is None) == (target is None) or (files and y is not None):
@@ -87,19 +107,21 @@ def as_blocks(
     return [block for block in blocks if block.rows]
 
 
-def _paths(data: Any) -> list[Path]:
+def _paths(data: Any) -> list[Found]:
     """The Parquet files of the paths, in order; empty if the data are not paths."""
     if isinstance(data, str | PathLike):
         data = [data]
     if not (isinstance(data, Sequence) and all(isinstance(f, str | PathLike) for f in data)):
         return []
-    files = [check_file(found.path) for found in find_files(data)]
+    files = find_files(data)
     if not files:
         raise ValueError("the list of Parquet files is empty")
+    for file in files:
+        check_file(file.path)
     return files
 
 
-def _row_groups(files: Sequence[Path], target: str) -> Iterator[Block]:
+def _row_groups(files: Sequence[Found], target: Any) -> Iterator[Block]:
     try:
         from pyarrow import ArrowException
         from pyarrow.parquet import ParquetFile
@@ -107,18 +129,56 @@ def _row_groups(files: Sequence[Path], target: str) -> Iterator[Block]:
         raise ImportError(
             "Parquet files need pyarrow: pip install 'mist-tree[frames]'", name="pyarrow"
         ) from error
-    for path in files:
+    columns: tuple[str, ...] = ()
+    named = partitions([below for _, below in files])
+    labels = _labels(target, named)
+    for (path, _), pairs in zip(files, named, strict=True):
         try:
             with ParquetFile(path) as file:
-                names, metadata = file.schema_arrow.names, file.metadata
+                # The index of a frame of pandas is in the file, but is not a column.
+                names = list(file.schema_arrow.empty_table().to_pandas().columns)
+                metadata = file.metadata
         except ArrowException as error:
             raise ValueError(f"{path} is not a Parquet file: {error}") from error
+        # As in `mist run`, a column of the file has priority over one in its path.
+        further = [(column, value) for column, value in pairs if column.name not in names]
+        constants = tuple(
+            (c.name, _label(labels, value, path) if c.name == target else _number(c, value, path))
+            for c, value in further
+        )
+        names += [name for name, _ in constants]
         if target not in names:
             raise ValueError(f"{path} has no column {target!r}: {names[:8]}")
+        columns = columns or tuple(names)
+        check_same_columns(columns, names, files[0].path, path)
         for number in range(metadata.num_row_groups):
             rows = metadata.row_group(number).num_rows
             # Workers may have other working directories.
-            yield Block(rows, RowGroup(str(path.resolve()), number))
+            yield Block(rows, RowGroup(str(path.resolve()), number, columns, constants))
+
+
+def _labels(target: Any, named: Sequence[Sequence[tuple[Column, str]]]) -> dict[str, Any]:
+    """Labels by their texts in the names of folders: integers if all are, as in `mist run`."""
+    texts = [text for pairs in named for column, text in pairs if column.name == target]
+    texts = [text for text in dict.fromkeys(texts) if text not in NO_LABEL]
+    read, _ = Targets(Column(str(target))).read(texts, np.arange(len(texts)))
+    return dict(zip(texts, read.tolist(), strict=True))
+
+
+def _label(labels: dict[str, Any], text: str, path: Path) -> Any:
+    if text not in labels:
+        raise ValueError(f"{path}: its folder names no label: leave the file out")
+    return labels[text]
+
+
+def _number(column: Column, value: str, path: Path) -> float:
+    """Value of a column to learn that a folder names; NaN if it is missing."""
+    if column.kind == "text":
+        raise ValueError(
+            f"{path}: the folders of column {column.name!r} have texts, and models learn numbers: "
+            "encode it before you write the files"
+        )
+    return float("nan") if value in MISSING else float(value)
 
 
 def _array_blocks(X: Any, y: Any) -> list[Block]:
@@ -156,7 +216,9 @@ def read(block: Any, target: Any, start: int, stop: int) -> tuple[Any, Any]:
         from pyarrow.parquet import ParquetFile
 
         with ParquetFile(block.path) as file:
-            block = file.read_row_group(block.number).slice(start, stop - start).to_pandas()
+            rows = file.read_row_group(block.number).slice(start, stop - start).to_pandas()
+        # Files may have their columns in another order.
+        block = rows.assign(**dict(block.constants))[list(block.columns)]
     elif isinstance(block, tuple):
         return block[0][start:stop], block[1][start:stop]
     else:

@@ -59,13 +59,15 @@ def fit_stream(
         Continues to learn; need not be fitted.
     data : path, sequence of paths, Dask data frame or Dask array
         A Parquet file, a pattern, a folder of them (in the order of `mist.io.find_files`) or a
-        list; the workers read them, a row group at a time, under the same paths as here. Or a
-        Dask data frame, whose partitions are counted first; or a Dask array of shape (n, d).
-        Their columns are numbers, see the notes.
+        list; the workers read them, a row group at a time, under the same paths as here. In a
+        folder, a folder called ``column=value`` adds a column, as in `mist run`. Or a Dask data
+        frame, whose partitions are counted first; or a Dask array of shape (n, d). Their columns
+        are numbers, see the notes.
     y : Dask array, shape (n,), or None
         Labels of a Dask array.
     target : str or None
-        The label column of files and data frames; all other columns are learnt.
+        The label column of files and data frames, which may be the column of folders; all other
+        columns are learnt.
     client : distributed.Client or None
         The cluster; None for the client in use.
     parts : int, default=8
@@ -87,8 +89,8 @@ def fit_stream(
     Raises
     ------
     ValueError
-        If there is no client, the data are not as described, or ``partial_fit`` would refuse a
-        row. Earlier rounds remain learnt.
+        If there is no client, the data are not as described, a file has other columns than the
+        first one, or ``partial_fit`` would refuse a row. Earlier rounds remain learnt.
     distributed.KilledWorker
         If the same rows killed several workers.
 
@@ -97,6 +99,8 @@ def fit_stream(
     Cells are read as `MistClassifier.partial_fit` reads a data frame: numbers, bools and texts such
     as ``"3.5"``, with nulls as missing values. Unlike `mist run`, this encodes no other texts and
     knows no words for missing values: a column of them is refused by name, so encode it before.
+    In the names of folders such a word is a missing value, and labels are integers if all are, else
+    texts.
 
     A part is a pure function of the tree and the rows: Dask repeats it if a worker dies, and
     nothing is lost. The result is bit for bit the same for any number of workers and partitions.

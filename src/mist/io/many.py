@@ -9,11 +9,12 @@ from urllib.parse import unquote
 import numpy as np
 
 from mist.io.bounds import check_width
-from mist.io.source import MISSING, Cells, Column, RawRows, Source, TableError
+from mist.io.source import MISSING, Cells, Column, RawRows, Source, TableError, as_number
 
-__all__ = ["ManySource", "PartitionedSource", "arrange", "partitions"]
+__all__ = ["ManySource", "PartitionedSource", "arrange", "check_same_columns", "partitions"]
 
 _NO_PARTITION = "__HIVE_DEFAULT_PARTITION__"
+_NAMES_SHOWN = 8
 
 
 class ManySource(Source):
@@ -41,7 +42,7 @@ class ManySource(Source):
         for source in sources:
             names = [column.name for column in source.columns]
             if columns and not self.sparse:
-                _check_same(list(columns), names, sources[0].path, source.path)
+                check_same_columns(list(columns), names, sources[0].path, source.path)
             for column in source.columns:
                 columns[column.name] = _join(columns.get(column.name, column), column)
             check_width(len(columns), sources[0].path.name)
@@ -94,14 +95,37 @@ def arrange(batch: RawRows, own: Sequence[str], wanted: Sequence[str]) -> list[C
     ]
 
 
-def _check_same(first: Sequence[str], names: Sequence[str], path: Path, other: Path) -> None:
+def check_same_columns(first: Sequence[str], names: Sequence[str], path: Path, other: Path) -> None:
+    """Refuse two files that have other columns; their order does not count.
+
+    Parameters
+    ----------
+    first, names : sequence of str
+        The columns of the two files.
+    path, other : Path
+        The two files, for the message.
+
+    Raises
+    ------
+    TableError
+        If a column is in one file only; the message names the file and the columns.
+
+    Examples
+    --------
+    >>> check_same_columns(["a", "b"], ["b", "a"], Path("1.csv"), Path("2.csv"))
+    >>> check_same_columns(["a", "b"], ["b"], Path("1.csv"), Path("2.csv"))
+    Traceback (most recent call last):
+    mist.io.source.TableError: 2.csv has no column 'a', which 1.csv has; files that are read as one
+    must have the same columns
+    """
     for here, there, has, lacks in ((first, names, path, other), (names, first, other, path)):
         known = set(there)
-        only = next((name for name in here if name not in known), None)
-        if only is not None:
+        only = [repr(name) for name in here if name not in known]
+        if only:
+            shown = ", ".join(only[:_NAMES_SHOWN]) + ", ..." * (len(only) > _NAMES_SHOWN)
             raise TableError(
-                f"{lacks} has no column {only!r}, which {has} has; files that are read as one "
-                "must have the same columns"
+                f"{lacks} has no column{'s' * (len(only) > 1)} {shown}, which {has} has; files "
+                "that are read as one must have the same columns"
             )
 
 
@@ -183,10 +207,5 @@ def _divide(part: str) -> tuple[str, str, str]:
 
 
 def _all_numbers(cells: Sequence[str]) -> bool:
-    for cell in cells:
-        if cell not in MISSING and cell != _NO_PARTITION:
-            try:
-                float(cell)
-            except ValueError:
-                return False
-    return True
+    given = (cell for cell in cells if cell not in MISSING and cell != _NO_PARTITION)
+    return all(as_number(cell) is not None for cell in given)

@@ -31,6 +31,7 @@ from mist.onehot import (
     text_of,
     write_one_hot,
 )
+from mist.sparse_rows import BlockRows, SparseColumns, sparse_rows
 from mist.tables import Array, as_frame, dense, frame_columns, named_columns
 
 __all__ = ["StreamEncoder"]
@@ -184,7 +185,7 @@ class StreamEncoder(TransformerMixin, Saveable, BaseEstimator):
     def _learn_rows(self, X: Any) -> None:
         with without_trace(self):
             self._start()
-            table = self._table(X, reset=not self._columns)
+            table = self._table(X, reset=not self._columns, by_column=True)
             for option, columns in self._named_by_options().items():
                 absent = [column for column in columns if column not in table]
                 if absent:
@@ -280,9 +281,16 @@ class StreamEncoder(TransformerMixin, Saveable, BaseEstimator):
             "hashing": list(self.hashing or ()),
         }
 
-    def _table(self, X: Any, *, reset: bool) -> dict[Any, Any]:
-        """Columns of X by name or number, after the checks of scikit-learn."""
+    def _table(self, X: Any, *, reset: bool, by_column: bool = False) -> Mapping[Any, Any]:
+        """Columns of X by name or number, after the checks of scikit-learn.
+
+        With ``by_column``, a large sparse matrix becomes dense one column at a time.
+        """
         frame = as_frame(X)
+        rows = sparse_rows(X, convert=False) if by_column else None
+        if rows is not None:
+            validate_data(self, rows[:1], reset=reset, dtype=None, ensure_all_finite=False)
+            return SparseColumns(X, getattr(self, "feature_names_in_", range(rows.shape[1])))
         if frame is None:
             X = dense(X)
             # NumPy would convert all values of a list with a text to texts.
@@ -430,6 +438,20 @@ class StreamEncoder(TransformerMixin, Saveable, BaseEstimator):
         """The result of `transform` before scikit-learn may convert it to a data frame."""
         check_is_fitted(self)
         return self._lock.read(lambda: self._encoded(self._table(X, reset=False)))
+
+    def _block_rows(self, X: Any) -> Any:
+        """Like `_rows`; rows of a large sparse matrix are checked, and encoded as they are read."""
+        rows = sparse_rows(X, convert=False)
+        if rows is None:
+            return self._rows(X)
+        check_is_fitted(self)
+        table = self._lock.read(lambda: self._table(X, reset=False, by_column=True))
+        for column, kind in self._kinds.items():
+            cells = encodable_cells(table[column], column) if column in table else None
+            if kind == NUMBER and cells is not None:
+                self._numbers(column, cells)
+        shape = len(rows), len(self._owners)
+        return BlockRows(shape, lambda some: self._rows(rows[some]), rows.shape[1])
 
     def transform_many(self, X: Any) -> Array:
         """Encode rows as numbers, with columns by name.

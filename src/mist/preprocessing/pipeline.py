@@ -21,6 +21,7 @@ from mist.preprocessing.models import (
 )
 from mist.preprocessing.plain_rows import encode_plain
 from mist.preprocessing.prequential import PrequentialPipeline
+from mist.sparse_rows import BlockRows, NamedBlocks, in_blocks
 from mist.tables import Array
 
 if TYPE_CHECKING:
@@ -147,7 +148,7 @@ class StreamPipeline(PrequentialPipeline, RelabelledModel, StreamScorer, Saveabl
         """
 
         def learn(encoder: StreamEncoder) -> None:
-            self._learn(encoder.partial_fit(X)._rows(X), y, classes, sample_weight)
+            self._learn(self._rows(encoder.partial_fit(X), X), y, classes, sample_weight)
 
         self._grow(learn)
         return self
@@ -277,8 +278,16 @@ class StreamPipeline(PrequentialPipeline, RelabelledModel, StreamScorer, Saveabl
             )
         return getattr(model, by_place)(rows, y, **options)
 
-    def _named(self, rows: Array) -> dict[str, Array]:
-        return dict(zip(self.encoder_.get_feature_names_out().tolist(), rows.T, strict=True))
+    def _rows(self, encoder: StreamEncoder, X: Any) -> Any:
+        """Encoded rows; those of a large sparse matrix in blocks, for models of this library."""
+        return encoder._block_rows(X) if takes_indicators(self.model_) else encoder._rows(X)
+
+    def _named(self, rows: Any) -> Any:
+        """The columns of encoded rows by name."""
+        names = self.encoder_.get_feature_names_out().tolist()
+        if isinstance(rows, BlockRows):
+            return NamedBlocks(names, rows)
+        return dict(zip(names, rows.T, strict=True))
 
     # --- answering --------------------------------------------------------------------------
 
@@ -300,7 +309,7 @@ class StreamPipeline(PrequentialPipeline, RelabelledModel, StreamScorer, Saveabl
         NotFittedError
             If nothing was learnt yet.
         """
-        return self._lock.read(lambda: self._answer("predict", self._fitted().encoder_._rows(X)))
+        return self._lock.read(lambda: self._predicted("predict", X))
 
     def predict_proba(self, X: Any) -> Array:
         """Probability of every class for every row.
@@ -315,9 +324,7 @@ class StreamPipeline(PrequentialPipeline, RelabelledModel, StreamScorer, Saveabl
         ndarray of float64, shape (n, n_classes)
             Columns follow ``classes_``.
         """
-        return self._lock.read(
-            lambda: self._answer("predict_proba", self._fitted().encoder_._rows(X))
-        )
+        return self._lock.read(lambda: self._predicted("predict_proba", X))
 
     def predict_many(self, X: Any) -> Array:
         """Most probable label of every row, with columns by name.
@@ -423,6 +430,11 @@ class StreamPipeline(PrequentialPipeline, RelabelledModel, StreamScorer, Saveabl
         row = self.encoder_.transform_many(self._table(x))[0]
         names = self.encoder_.get_feature_names_out().tolist()
         return dict(zip(names, row.tolist(), strict=True))
+
+    def _predicted(self, method: str, X: Any) -> Array:
+        """The predictions of the model for the rows of an array."""
+        rows = self._rows(self._fitted().encoder_, X)
+        return in_blocks(rows, lambda block: self._answer(method, block))
 
     def _answer(self, method: str, rows: Array) -> Array:
         """The predictions of the model for encoded rows, by name if it can."""

@@ -129,7 +129,7 @@ class PrequentialPipeline:
         options = _weights(sample_weight)
         return self._grow(
             lambda encoder: self._call(
-                f"{method}_many", method, encoder.partial_fit(X)._rows(X), y, options
+                f"{method}_many", method, self._rows(encoder.partial_fit(X), X), y, options
             )
         )
 
@@ -144,6 +144,10 @@ class PrequentialPipeline:
 
     def _grow(self, learn: Callable[[StreamEncoder], _T]) -> _T:
         """Call ``learn`` on the encoder; restore encoder and model if it fails."""
+        raise NotImplementedError
+
+    def _rows(self, encoder: StreamEncoder, X: Any) -> Any:
+        """Encoded rows; those of a large sparse matrix in blocks."""
         raise NotImplementedError
 
     def _call(
