@@ -16,7 +16,7 @@ pytest.importorskip("distributed", reason="needs mist-tree[dask]")
 import distributed
 
 from material import by_trees
-from mist import MistClassifier, MistForest
+from mist import MistClassifier, MistForest, SplitTest
 from mist.interop import dask as interop
 from mist.interop.blocks import Block, as_blocks, cuts_of, read
 from mist.interop.dask import fit_stream
@@ -156,6 +156,38 @@ def test_mixtures_go_on_in_every_part():
     for cell in cells:
         assert state.model.cells.total[cell] == pytest.approx(state.tree.cells.mass[cell], rel=0.01)
     assert sum(state.tree.cells.mass[cell] for cell in cells) == 9000
+
+
+def test_a_round_has_a_quarter_of_the_rows_before():
+    ends = [last for _, last in interop._rounds(100_000, 10_000, 18_000)]
+    assert ends == [10_000, 20_000, 30_000, 40_000, 50_000, 62_500, 78_125, 96_125, 100_000]
+    assert [last for _, last in interop._rounds(100_000, 60_000, 25_000)] == [
+        25_000,
+        50_000,
+        75_000,
+        100_000,
+    ]
+
+
+@pytest.mark.parametrize("forest", [False, True])
+def test_a_single_part_is_learnt_as_in_one_process(forest):
+    da = pytest.importorskip("dask.array")
+    X, y = rows(3000)
+    rule = SplitTest("gap", delta=0.5, tie_threshold=1.0)
+
+    def fresh() -> Any:
+        tree = MistClassifier("gaussian", split_test=rule)
+        return MistForest(tree, n_trees=2) if forest else tree
+
+    apart, alone = fresh(), fresh().partial_fit(X, y)
+    given = apart.get_params(deep=False)
+    data = da.from_array(X, chunks=700), da.from_array(y, chunks=700)
+    assert fit_stream(apart, *data, client=Here(), first_round=1000, parts=1) is apart
+    assert all(apart.get_params(deep=False)[name] is value for name, value in given.items())
+    np.testing.assert_array_equal(apart.predict_proba(X), alone.predict_proba(X))
+    apart.partial_fit(X, y)
+    alone.partial_fit(X, y)
+    np.testing.assert_array_equal(apart.predict_proba(X), alone.predict_proba(X))
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no SIGKILL there")

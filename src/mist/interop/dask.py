@@ -31,6 +31,10 @@ _LEAST_PART = 10_000
 _MOST_IN_PART = 250_000
 """Default for the most rows of a part."""
 
+_ROUND = 0.25
+"""Rows of a round, as a share of those learnt before. On development rows of Covertype, rounds as
+long as all rows before them cost .008 of accuracy with one order of the rows, and these nothing."""
+
 _Model = TypeVar("_Model", MistClassifier, MistForest)
 
 
@@ -50,8 +54,8 @@ def fit_stream(
 
     In each round, every worker gets the current tree and learns one part of the rows into a fork of
     it, which never splits. The forks are merged two by two and added to the model, and then every
-    leaf that is due is examined for a split. A round has as many rows as were learnt before it, so
-    the tree can grow early and often in few rounds.
+    leaf that is due is examined for a split. A round has a quarter of the rows that were learnt
+    before it. As long as that is a single part, one worker learns the rows as `partial_fit` would.
 
     Parameters
     ----------
@@ -169,7 +173,7 @@ def _rounds(total: int, first: int, largest: int) -> Iterator[tuple[int, int]]:
     """First row of each round, and the row after its last."""
     done = 0
     while done < total:
-        stop = min(total, done + min(max(first, done), largest))
+        stop = min(total, done + min(max(first, int(_ROUND * done)), largest))
         yield done, stop
         done = stop
 
@@ -178,16 +182,18 @@ def _learn_round(
     model: Any, client: Any, blocks: Sequence[Block], edges: Sequence[int], target: Any, number: int
 ) -> None:
     """Learn the rows between the first and the last edge, one part between each two edges."""
+    n = len(edges) - 1
+    # A single part is learnt by the model, which may split at any row.
+    given = model if n == 1 else model._fork(number, 1.0 / n)
     # Dask can repeat a task whose result is lost, but cannot restore scattered data.
-    fork = model._fork(number, 1.0 / (len(edges) - 1))
-    tree = client.submit(_given, fork, pure=False)
+    tree = client.submit(_given, given, pure=False)
     cuts = [cuts_of(blocks, *pair) for pair in pairwise(edges)]
     sources = {cut.block: _source(client, blocks[cut.block]) for part in cuts for cut in part}
     summaries = [
         client.submit(
             _summary,
             tree,
-            number + i,
+            None if n == 1 else number + i,
             target,
             [(cut.start, cut.stop) for cut in part],
             *(sources[cut.block] for cut in part),
@@ -195,6 +201,9 @@ def _learn_round(
         )
         for i, part in enumerate(cuts)
     ]
+    if n == 1:
+        _become(model, summaries[0].result())
+        return
     while len(summaries) > 1:
         pairs = zip(summaries[::2], summaries[1::2], strict=False)
         merged = [client.submit(_both, one, other, pure=False) for one, other in pairs]
@@ -207,10 +216,25 @@ def _given(tree: Any) -> Any:
     return tree
 
 
-def _summary(tree: Any, number: int, target: Any, rows: Sequence[Any], *blocks: Any) -> Any:
-    """A fork of the tree that has learnt some rows."""
+def _become(model: Any, learnt: Any) -> None:
+    """Give a model what its copy has learnt; its parameters stay the same objects."""
+    parameters = model.get_params(deep=False)
+
+    def take() -> None:
+        for name, value in learnt._kept().items():
+            if name not in parameters:
+                setattr(model, name, value)
+        if isinstance(model, MistForest):
+            model._share_lock()
+
+    model._lock.write(take)
+
+
+def _summary(tree: Any, number: int | None, target: Any, rows: Sequence[Any], *blocks: Any) -> Any:
+    """A copy of the tree that has learnt some rows; of a fork, as that of this number."""
     part = deepcopy(tree)
-    part._renumber(number)
+    if number is not None:
+        part._renumber(number)
     for (start, stop), block in zip(rows, blocks, strict=True):
         part.partial_fit(*read(block, target, start, stop))
     return part
