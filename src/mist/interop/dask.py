@@ -5,6 +5,7 @@ Needs dask.distributed: ``pip install 'mist-tree[dask]'``.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from copy import deepcopy
 from functools import partial
@@ -186,7 +187,10 @@ def _learn_round(
     # A single part is learnt by the model, which may split at any row.
     given = model if n == 1 else model._fork(number, 1.0 / n)
     # Dask can repeat a task whose result is lost, but cannot restore scattered data.
-    tree = client.submit(_given, given, pure=False)
+    with warnings.catch_warnings():
+        # Dask advises against large arguments, because of graphs that have them many times.
+        warnings.filterwarnings("ignore", "Sending large graph", UserWarning)
+        tree = client.submit(_given, given, pure=False)
     cuts = [cuts_of(blocks, *pair) for pair in pairwise(edges)]
     sources = {cut.block: _source(client, blocks[cut.block]) for part in cuts for cut in part}
     summaries = [
