@@ -504,8 +504,7 @@ class StreamModel(Deciding, Relabelled, StreamScorer, Saveable, BaseEstimator):
         >>> model.merge(part).n_rows_
         4
         """
-        if not self._has_learnt():
-            raise unfitted(self)
+        self._fitted()
         return self._lock.read(lambda: self._fork(number))
 
     def merge(self, other: Self) -> Self:

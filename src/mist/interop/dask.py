@@ -206,7 +206,8 @@ def _learn_round(
         for i, part in enumerate(cuts)
     ]
     if n == 1:
-        _become(model, summaries[0].result())
+        learnt = summaries[0].result()
+        model._lock.write(lambda: model._become(learnt))
         return
     while len(summaries) > 1:
         pairs = zip(summaries[::2], summaries[1::2], strict=False)
@@ -218,20 +219,6 @@ def _learn_round(
 
 def _given(tree: Any) -> Any:
     return tree
-
-
-def _become(model: Any, learnt: Any) -> None:
-    """Give a model what its copy has learnt; its parameters stay the same objects."""
-    parameters = model.get_params(deep=False)
-
-    def take() -> None:
-        for name, value in learnt._kept().items():
-            if name not in parameters:
-                setattr(model, name, value)
-        if isinstance(model, MistForest):
-            model._share_lock()
-
-    model._lock.write(take)
 
 
 def _summary(tree: Any, number: int | None, target: Any, rows: Sequence[Any], *blocks: Any) -> Any:
